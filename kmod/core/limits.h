@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every bound of the protocol, with the arithmetic behind it.
+ */
+#ifndef RDL_LIMITS_H
+#define RDL_LIMITS_H
+
+#define RDL_MAX_NODES	256	/* ids 0..255: the owner field of a spin word holds id + 1 in 9 bits */
+#define RDL_KEY_MAX	64	/* bytes of a key or of a space's name */
+#define RDL_MAX_ACTIONS	6	/* actions of one step: one post, one delivery, one failure, one message, one timer, one notice */
+
+/*
+ * Tickets. A draw that returns SOFT or more asks the home for a roll-over; a ticket of HARD or more is never granted. After
+ * HARD each node can add at most one ticket and one void draw: 2 * 256 = 512 < 1024, so the 26-bit field cannot overflow.
+ */
+#ifndef RDL_TICKET_BITS
+#define RDL_TICKET_BITS	26
+#endif
+#ifndef RDL_TICKET_SOFT
+#define RDL_TICKET_SOFT	(1u << 25)
+#endif
+#ifndef RDL_TICKET_HARD
+#define RDL_TICKET_HARD	((1u << RDL_TICKET_BITS) - 1024)
+#endif
+
+/* Local grants under one node grant: 10 bits of the token, 1023 is kept for a downgrade. */
+#define RDL_LOC_MAX	1022
+#define RDL_BUDGET	16	/* default number of local hand-overs before the node gives the lock up */
+
+/* Epoch: generation of the shard's homes (16 bits, at least 1) and number of the lock's rebuilds in it (12 bits). */
+#define RDL_REP_BITS	12
+#define RDL_REP_MAX	((1u << RDL_REP_BITS) - 1)
+
+/*
+ * Spin back-off: the k-th wait lies in [w/2, w], w = min(BASE << k, CAP). The first retry after a stale guess comes at once, so
+ * the ninth atomic of a wait comes no sooner than 0 + 16 + 32 + 64 + 128 + 256 + 256 + 256 = 1008 us after the first: at most
+ * eight atomics in a wait of 1 ms, whatever the round trip.
+ */
+#define RDL_SPIN_BASE_NS	32000u
+#define RDL_SPIN_CAP_NS		512000u
+
+#endif /* RDL_LIMITS_H */
