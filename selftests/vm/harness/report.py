@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What people and programs read after a run."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from .scenario import Scenario
+
+CONSOLE_LINES = 25
+KTAP_LINES = 40
+
+
+@dataclass
+class Result:
+    scenario: Scenario
+    points: List[Tuple[str, str, str]]
+    problems: List[Tuple[str, str]]
+    seconds: float
+    out: str
+
+    def count(self, status):
+        return sum(1 for _, s, _ in self.points if s == status)
+
+    @property
+    def failed(self):
+        return self.count("fail")
+
+
+def tail(path, lines):
+    try:
+        with open(path, "rb") as f:
+            text = f.read().decode(errors="replace").splitlines()
+    except FileNotFoundError:
+        return
+    for line in text[-lines:]:
+        print(f"    | {line.rstrip()}")
+
+
+def show(result, brief=False):
+    name = result.scenario.name
+    word = "FAIL" if result.failed else "ok  "
+    counts = ", ".join(f"{result.count(s)} {w}" for s, w in
+                       (("pass", "passed"), ("fail", "failed"), ("skip", "skipped"))
+                       if result.count(s))
+    if not (brief and not result.failed):
+        print(f"{word} {name:24} {counts}  ({result.seconds:.1f} s)", flush=True)
+    for point, status, reason in result.points:
+        if status == "skip":
+            print(f"     skip {point}: {reason}")
+    if not result.failed:
+        return
+    for point, status, text in result.points:
+        if status == "fail":
+            print(f"     not ok {point}")
+            for line in text.splitlines()[:20]:
+                print(f"          {line}")
+    if not os.path.isdir(result.out):
+        return
+    for file in sorted(os.listdir(result.out)):
+        if file.endswith((".ktap", ".console", ".qemu")):
+            path = os.path.join(result.out, file)
+            if os.path.getsize(path):
+                print(f"   {path}:")
+                tail(path, KTAP_LINES if file.endswith(".ktap") else CONSOLE_LINES)
+    print(f"   again: make vm T={name}", flush=True)
+
+
+def save(results, out, kernel, release):
+    with open(os.path.join(out, "results.ktap"), "w", encoding="utf-8") as f:
+        f.write(f"KTAP version 1\n1..{len(results)}\n")
+        for i, r in enumerate(results, 1):
+            f.write(f"  KTAP version 1\n  1..{len(r.points)}\n")
+            for j, (name, status, reason) in enumerate(r.points, 1):
+                skip = f" # SKIP {reason}" if status == "skip" else ""
+                f.write(f"  {'not ' if status == 'fail' else ''}ok {j} {name}{skip}\n")
+            f.write(f"{'not ' if r.failed else ''}ok {i} {r.scenario.name}\n")
+    record = {
+        "kernel": kernel,
+        "release": release,
+        "passed": sum(r.count("pass") for r in results),
+        "failed": sum(r.failed for r in results),
+        "skipped": sum(r.count("skip") for r in results),
+        "scenarios": [{
+            "name": r.scenario.name,
+            "seconds": round(r.seconds, 2),
+            "points": [{"name": n, "status": s, "text": t} for n, s, t in r.points],
+            "problems": [{"kind": k, "text": t} for k, t in r.problems],
+        } for r in results],
+    }
+    with open(os.path.join(out, "results.json"), "w", encoding="utf-8") as f:
+        json.dump(record, f, indent=1)
+        f.write("\n")
+
+
+def summary(results):
+    """The last line, and the exit status."""
+    passed, failed, skipped = (sum(r.count(s) for r in results) for s in ("pass", "fail", "skip"))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed or not passed else 0

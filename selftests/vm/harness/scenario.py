@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A scenario: a shell script with its needs in comments at its head."""
+
+import fnmatch
+import os
+import re
+from dataclasses import dataclass, field
+from typing import List
+
+from .judge import KINDS
+
+HEAD = re.compile(r"# (\w+):\s*(.*?)\s*$")
+
+
+class HeadError(Exception):
+    """A scenario's head says what nobody understands."""
+
+
+@dataclass
+class Scenario:
+    name: str
+    path: str
+    about: str = ""
+    vms: int = 1
+    smp: int = 1
+    mem: int = 256
+    timeout: int = 60
+    rxe: bool = True
+    groups: List[str] = field(default_factory=lambda: ["check"])
+    needs: List[str] = field(default_factory=list)
+    cmdline: str = ""
+    dies: List[int] = field(default_factory=list)
+    expect: List[str] = field(default_factory=lambda: ["pass"])
+    scale: str = ""
+
+
+def read(path):
+    name = os.path.splitext(os.path.basename(path))[0]
+    found = Scenario(name, path)
+    with open(path, encoding="utf-8") as script:
+        for line in script:
+            if not line.startswith("#"):
+                break
+            head = HEAD.match(line)
+            if head:
+                take(found, head.group(1), head.group(2))
+            elif not found.about and line.startswith("# ") and "SPDX" not in line:
+                found.about = line[2:].strip()
+    return found
+
+
+def take(found, key, value):
+    try:
+        if key in ("vms", "smp", "mem", "timeout"):
+            setattr(found, key, int(value))
+        elif key == "rxe":
+            found.rxe = {"yes": True, "no": False}[value]
+        elif key == "group":
+            found.groups = value.split()
+        elif key == "needs":
+            found.needs += value.split()
+        elif key == "cmdline":
+            found.cmdline = value
+        elif key == "dies":
+            found.dies = [int(n) for n in value.split()]
+        elif key == "scale":
+            found.scale = str(float(value))
+        elif key == "expect":
+            found.expect = value.split()
+            unknown = set(found.expect[1:]) - set(KINDS)
+            if found.expect[0] not in ("pass", "fail", "skip") or unknown:
+                raise ValueError(value)
+            if found.expect[0] == "fail" and len(found.expect) < 2:
+                raise ValueError("fail of which kind?")
+        elif key not in ("shellcheck", "note"):
+            raise ValueError("unknown word")
+    except (ValueError, KeyError, IndexError) as err:
+        raise HeadError(f"{found.path}: '# {key}: {value}': {err}") from err
+    if not 1 <= found.vms <= 4:
+        raise HeadError(f"{found.path}: 1 to 4 VMs")
+
+
+def read_all(*folders):
+    paths = []
+    for folder in folders:
+        if os.path.isdir(folder):
+            paths += [os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".sh")]
+    found = [read(p) for p in sorted(paths)]
+    names = [s.name for s in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise HeadError(f"two scenarios are called {name}")
+    return found
+
+
+def choose(scenarios, patterns, groups):
+    """By name or group if there are patterns (all must be of use), else by group."""
+    if not patterns:
+        return [s for s in scenarios if set(s.groups) & set(groups)]
+    chosen = []
+    for pattern in patterns:
+        hits = [s for s in scenarios
+                if fnmatch.fnmatch(s.name, pattern) or pattern in s.groups]
+        hits = hits or [s for s in scenarios if pattern in s.name]
+        if not hits:
+            raise HeadError(f"no scenario is, or has in its name, '{pattern}' (see --list)")
+        chosen += [s for s in hits if s not in chosen]
+    return chosen

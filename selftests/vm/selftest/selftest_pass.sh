@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+# Harness, of itself: a VM whose tests pass
+# group: selftest
+# rxe: no
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+plan 2
+ok "one"
+check "two" true

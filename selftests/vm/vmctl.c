@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vmctl: a scenario asks the host for something.
+ *
+ *   vmctl [-t SECONDS] VERB [ARGUMENT...]
+ *   vmctl now                               CLOCK_MONOTONIC in nanoseconds
+ *
+ * One request is a line "ID VERB ARGUMENT..." on the second virtio port, one
+ * answer a line "ID ok|wait|no [TEXT]". Arguments are %-escaped. "wait" means
+ * ask again: with -t until the time is up. The port has room for one opener, so
+ * a lock file is held from question to answer; an answer to a client that was
+ * killed in between is told from ours by its ID.
+ *
+ * Exit status: 0 ok, 1 no, 2 usage or channel trouble, 3 time is up.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PORT "/dev/vport0p2"
+#define LOCK "/tmp/.vmctl"
+#define LINE 65536
+#define ANSWER_MS 20000
+
+static unsigned long long now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "vmctl: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+static size_t escape(char *out, size_t room, const char *in)
+{
+	size_t n = 0;
+
+	for (; *in && n + 4 < room; in++) {
+		unsigned char c = *in;
+
+		if (c <= ' ' || c == '%' || c >= 127)
+			n += sprintf(out + n, "%%%02x", c);
+		else
+			out[n++] = c;
+	}
+	/* An empty argument must still be one. */
+	if (!n)
+		n += sprintf(out, "%%");
+	out[n] = 0;
+	return n;
+}
+
+static void unescape(char *text)
+{
+	char *out = text;
+
+	while (*text) {
+		unsigned int c;
+
+		if (text[0] == '%' && sscanf(text + 1, "%2x", &c) == 1) {
+			*out++ = c;
+			text += 3;
+		} else if (text[0] == '%') {
+			text++;
+		} else {
+			*out++ = *text++;
+		}
+	}
+	*out = 0;
+}
+
+/* Reads one line; the port gives what is there, however little is asked for. */
+static int read_line(int fd, char *line, size_t room, unsigned long long deadline)
+{
+	size_t n = 0;
+
+	while (n + 1 < room) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		unsigned long long now = now_ns();
+
+		if (now >= deadline)
+			return -1;
+		if (poll(&p, 1, (deadline - now) / 1000000 + 1) <= 0)
+			continue;
+		if (read(fd, line + n, 1) != 1)
+			return -1;
+		if (line[n] == '\n')
+			break;
+		n++;
+	}
+	line[n] = 0;
+	return 0;
+}
+
+/* Returns 'o', 'w' or 'n' and the text of the answer. */
+static int ask(const char *request, char *answer, size_t room)
+{
+	unsigned long long deadline = now_ns() + ANSWER_MS * 1000000ull;
+	static char line[LINE];
+	static unsigned int turn;
+	char id[32];
+	int lock, fd, len, kind;
+
+	lock = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock < 0 || flock(lock, LOCK_EX))
+		die(LOCK);
+	fd = open(PORT, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		die(PORT);
+
+	snprintf(id, sizeof(id), "%d.%u", getpid(), turn++);
+	len = snprintf(line, sizeof(line), "%s %s\n", id, request);
+	if (write(fd, line, len) != len)
+		die("write");
+	do {
+		if (read_line(fd, line, sizeof(line), deadline)) {
+			errno = ETIMEDOUT;
+			die("no answer from the host");
+		}
+	} while (strncmp(line, id, strlen(id)) || line[strlen(id)] != ' ');
+	close(fd);
+	close(lock);
+
+	kind = line[strlen(id) + 1];
+	answer[0] = 0;
+	if (strchr(line + strlen(id) + 1, ' '))
+		snprintf(answer, room, "%s", strchr(line + strlen(id) + 1, ' ') + 1);
+	unescape(answer);
+	return kind;
+}
+
+int main(int argc, char **argv)
+{
+	static char request[LINE], answer[LINE];
+	unsigned long long deadline;
+	double seconds = 0;
+	int i = 1, kind;
+	size_t n = 0;
+
+	if (argc == 2 && !strcmp(argv[1], "now")) {
+		printf("%llu\n", now_ns());
+		return 0;
+	}
+	if (argc > 3 && !strcmp(argv[1], "-t")) {
+		seconds = atof(argv[2]);
+		i = 3;
+	}
+	if (i >= argc) {
+		fprintf(stderr, "usage: vmctl [-t SECONDS] VERB [ARGUMENT...]\n");
+		return 2;
+	}
+	for (; i < argc && n + 8 < sizeof(request); i++) {
+		if (n)
+			request[n++] = ' ';
+		n += escape(request + n, sizeof(request) - n - 4, argv[i]);
+	}
+
+	deadline = now_ns() + (unsigned long long)(seconds * 1e9);
+	for (;;) {
+		kind = ask(request, answer, sizeof(answer));
+		if (kind != 'w')
+			break;
+		if (now_ns() >= deadline)
+			return 3;
+		usleep(30000);
+	}
+	if (answer[0])
+		printf("%s\n", answer);
+	return kind == 'o' ? 0 : 1;
+}
