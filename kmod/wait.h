@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * struct rdlock: one owner of a lock, as a lock fd or a kernel consumer has it, and its waiting. A handle has at most one
+ * request at a time, so the waiter is part of it and acquiring allocates nothing.
+ */
+#ifndef RDLOCK_WAIT_H
+#define RDLOCK_WAIT_H
+
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/poll.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "include/linux/rdlock.h"
+#include "../uapi/linux/rdlock.h"
+
+struct rdlock_agent;
+struct rdlock_space;
+
+/**
+ * struct rdlock - a handle
+ * @agent: this node's side of the lock; fixed, referenced
+ * @state: enum rdlock_fd_state. Protected by agent->lock; read without it by the sleeper and poll.
+ * @err: result of a request that failed while nobody slept in it (asynchronous), 0: none. Protected by agent->lock.
+ * @mode: of the request or the grant. Protected by agent->lock.
+ * @async: the request has no sleeper: poll or @fn get the result. Protected by agent->lock.
+ * @try: the request is a try. Protected by agent->lock.
+ * @has_deadline: Protected by agent->lock.
+ * @grant: valid in GRANTED and HELD. Protected by agent->lock.
+ * @node: in agent->queue while PENDING. Protected by agent->lock.
+ * @wq: the sleeper and pollers
+ * @timer: deadline of an asynchronous request
+ * @fn, @ctx: of rdlock_acquire_async(). Protected by agent->lock.
+ * @work: runs @fn
+ * @dep_map: lockdep's view of the distributed lock (kernel consumers)
+ * @has_dep: @dep_map is in use
+ */
+struct rdlock {
+	struct rdlock_agent *agent;
+	enum rdlock_fd_state state;
+	int err;
+	u8 mode;
+	bool async;
+	bool try;
+	bool has_deadline;
+	struct rdlock_grant grant;
+	struct list_head node;
+	wait_queue_head_t wq;
+	struct hrtimer timer;
+	rdlock_granted_fn fn;
+	void *ctx;
+	struct work_struct work;
+	bool has_dep;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map dep_map;
+#endif
+};
+
+/*
+ * Open a handle; the space is pinned by it. Context: process, sleeps; @interruptible: -ERESTARTSYS on any signal, else only a
+ * fatal one ends the wait. Return: handle or ERR_PTR.
+ */
+struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, u32 kind, ktime_t deadline,
+				  bool interruptible);
+/* Releases or withdraws whatever it has. Context: process. */
+void rdlock_handle_close(struct rdlock *l);
+
+#define RDLOCK_REQ_TRY		 (1 << 0)
+#define RDLOCK_REQ_INTERRUPTIBLE (1 << 1)	/* -ERESTARTSYS on any signal; else killable */
+#define RDLOCK_REQ_NOWAIT	 (1 << 2)	/* queue it, -EAGAIN, the result by poll and the next call */
+
+/* Context: process; sleeps without NOWAIT. @g is written on success only. */
+int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g);
+int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
+/* 0; -ENOENT: no asynchronous request, none granted and unfetched. */
+int rdlock_request_cancel(struct rdlock *l);
+/* 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock. */
+int rdlock_handle_release(struct rdlock *l);
+bool rdlock_handle_valid(struct rdlock *l);
+__poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt);
+void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out);
+
+#endif /* RDLOCK_WAIT_H */
