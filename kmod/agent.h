@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight. All
+ * that happens to a lock on this node comes through agent_event() in agent.c.
+ *
+ * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or the core
+ * is not idle, then closed at the home and freed with the last reference. References: the table of agents, each handle, an
+ * operation in flight, a running timer, a queued work.
+ */
+#ifndef RDLOCK_AGENT_H
+#define RDLOCK_AGENT_H
+
+#include <linux/hrtimer.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "core/core.h"
+#include "fabric/fabric.h"
+#include "../uapi/linux/rdlock.h"
+
+struct rdlock;
+struct rdlock_space;
+
+struct rdlock_agent_key {
+	u8 len;
+	u8 kind;		/* asked for; the home decides */
+	u8 key[RDLOCK_NAME_MAX];	/* zero-filled */
+};
+
+/**
+ * struct rdlock_agent - this node's side of one lock
+ * @ref: references
+ * @space: its space, referenced
+ * @hnode: in space->agents; @list: in space->agent_list. Both protected by space->agents_mutex.
+ * @key: fixed
+ * @opens: handles. Protected by space->agents_mutex.
+ * @dead: out of the table, on its way to be freed. Protected by space->agents_mutex.
+ * @open_err: the home refused, negative errno. Protected by @lock.
+ * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
+ * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the fabric's.
+ * @core: the protocol
+ * @queue: waiting handles (struct rdlock.node), head first
+ * @user: the handle that has the lock, NULL: none
+ * @op: the operation in flight, while @core.io says so
+ * @addr, @table, @slot: where the word is
+ * @session: number of the session @addr belongs to
+ * @timer: the core's
+ * @wq: openers wait for @registered or @open_err
+ * @work: makes what the home knows match @opens: opens, opens again, closes
+ * @rcu: readers of space->by_slot
+ */
+struct rdlock_agent {
+	struct kref ref;
+	struct rdlock_space *space;
+	struct rhash_head hnode;
+	struct list_head list;
+	struct rdlock_agent_key key;
+	u32 opens;
+	bool dead;
+
+	spinlock_t lock;
+	int open_err;
+	bool registered;
+	struct rdl_lock core;
+	struct list_head queue;
+	struct rdlock *user;
+	struct rdf_op op;
+	struct rdf_addr addr;
+	u32 table;
+	u32 slot;
+	u32 session;
+	struct hrtimer timer;
+
+	wait_queue_head_t wq;
+	struct work_struct work;
+	struct rcu_head rcu;
+};
+
+/* Find or make, count an open. Context: process. */
+struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, u32 kind);
+void rdlock_agent_close(struct rdlock_agent *a);
+struct rdlock_agent *rdlock_agent_get(struct rdlock_agent *a);
+void rdlock_agent_put(struct rdlock_agent *a);	/* any context */
+
+/* Events; all take @a->lock unless they say otherwise. Context: any that may take a BH lock. */
+void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held */
+void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held; @l was PENDING and is out of the queue */
+void rdlock_agent_release(struct rdlock_agent *a);			/* @a->lock held; the user is gone */
+void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch);
+void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_msg_rebuilt *m);
+void rdlock_agent_lease(struct rdlock_agent *a);
+/* Everything is lost; waiters without a deadline, or all of them with @all, fail with @err. */
+void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
+
+/* RCU lookup by the home's address; a reference or NULL. */
+struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot);
+/* Queue rdlock_agent.work. Context: any. */
+void rdlock_agent_kick(struct rdlock_agent *a);
+
+int rdlock_agents_init(struct rdlock_space *space);
+void rdlock_agents_destroy(struct rdlock_space *space);
+/* Call @fn for each agent, under space->agents_mutex. */
+void rdlock_agents_each(struct rdlock_space *space, void (*fn)(struct rdlock_agent *a, void *arg), void *arg);
+
+/* For dumps. */
+void rdlock_agent_show(struct seq_file *m, struct rdlock_agent *a);
+
+#endif /* RDLOCK_AGENT_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mutants: faults built in on purpose with -DRDL_BUST=n. The simulator must catch each of them; a checker that lets one live
+ * checks nothing. Never set in a module that is used: Kbuild does not know the name.
+ */
+#ifndef RDL_BUST_H
+#define RDL_BUST_H
+
+/* X(number, NAME, what is wrong) */
+#define RDL_BUSTS(X) \
+	X(1,  FROZEN_IGNORED,	"an operation that met F counts as done") \
+	X(2,  NO_DRAIN,		"claims before the operation in flight has ended") \
+	X(3,  HOLD_FORGOTTEN,	"a holder claims NONE") \
+	X(4,  TICKET_KEPT,	"a CAS does not advance the ticket") \
+	X(5,  BUDGET_IGNORED,	"local hand-overs without end") \
+	X(6,  DEAD_OWNER_KEPT,	"the rebuilt word keeps a dead owner") \
+	X(7,  AMBIG_RETRIED,	"an operation whose outcome is not known is taken as not done") \
+	X(8,  LEASE_IGNORED,	"a grant is delivered without a valid lease") \
+	X(9,  VOID_POP_AGAIN,	"a pop that met F is posted again after the rebuild") \
+	X(10, CANCEL_KEEPS,	"a word taken for nobody is kept") \
+	X(11, DEATH_UNTOLD,	"the rebuild does not set A for a dead owner") \
+	X(12, HARD_IGNORED,	"tickets past the limit are taken") \
+	X(13, NO_BACKOFF,	"a failed CAS is repeated at once") \
+	X(14, REBUILT_NO_DRAW,	"waiters are not restarted after a rebuild") \
+	X(15, GONE_CLAIM_KEPT,	"the claim of a node that was evicted meanwhile still counts") \
+	X(16, LOST_KEEPS_USER,	"a lost lease is not told to the user") \
+	X(17, FREEZE_BEFORE_QP,	"simulator's home: freezes before the dead node's QP is destroyed")
+
+enum rdl_bust {
+#define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
+	RDL_BUSTS(RDL_BUST_ENUM)
+#undef RDL_BUST_ENUM
+};
+
+#ifdef RDL_BUST
+#define rdl_bust(name)	(RDL_BUST == RDL_BUST_##name)
+#else
+#define rdl_bust(name)	false
+#endif
+
+#endif /* RDL_BUST_H */

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The one door into the core: an event is checked against what every kind of lock has in common, then goes to the cell of its
+ * kind's table. Names, and the small helpers that append actions, are here too.
+ *
+ * Context: any. Nothing here sleeps, allocates, loops or calls out; the shell's lock serialises the events of one rdl_lock.
+ */
+#include "bust.h"
+#include "spin.h"
+
+static const char * const state_names[RDL_NR_STATES] = {
+#define STATE_NAME(name, meaning) [RDL_ST_##name] = #name,
+	RDL_STATES(STATE_NAME)
+#undef STATE_NAME
+};
+
+static const char * const event_names[RDL_NR_EVENTS] = {
+#define EVENT_NAME(name, meaning) [RDL_EV_##name] = #name,
+	RDL_EVENTS(EVENT_NAME)
+#undef EVENT_NAME
+};
+
+static const char * const kind_names[RDL_NR_KINDS] = {
+	[RDL_KIND_DEFAULT] = "default",
+	[RDL_KIND_SPIN] = "spin",
+};
+
+const char *rdl_state_name(unsigned int st)
+{
+	return st < RDL_NR_STATES ? state_names[st] : "?";
+}
+
+const char *rdl_event_name(unsigned int ev)
+{
+	return ev < RDL_NR_EVENTS ? event_names[ev] : "?";
+}
+
+const char *rdl_kind_name(unsigned int kind)
+{
+	return kind < RDL_NR_KINDS ? kind_names[kind] : "?";
+}
+
+int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	return 0;
+}
+
+int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	return -EPROTO;
+}
+
+/*
+ * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one waiter of each end, sends at most
+ * ROLL and CONSISTENT (a CLAIM excludes both), and sets at most one timer.
+ */
+struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
+{
+	struct rdl_action *a;
+
+	RDL_ASSERT(acts->n < RDL_MAX_ACTIONS);
+	if (acts->n == RDL_MAX_ACTIONS)
+		acts->n--;
+	a = &acts->a[acts->n++];
+	memset(a, 0, sizeof(*a));
+	a->type = type;
+	return a;
+}
+
+void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val)
+{
+	struct rdl_action *a = rdl_act(acts, type);
+
+	RDL_ASSERT(!l->io);
+	l->io = type;
+	a->cmp = cmp;
+	a->val = val;
+}
+
+void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err)
+{
+	RDL_ASSERT(l->nq);
+	l->nq--;
+	rdl_act(acts, type)->arg = err;
+}
+
+void rdl_act_timer(struct rdl_acts *acts, u64 ns)
+{
+	rdl_act(acts, RDL_ACT_TIMER)->val = ns;
+}
+
+void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type)
+{
+	rdl_act(acts, type)->epoch = l->epoch;
+}
+
+void rdl_act_claim(struct rdl_lock *l, struct rdl_acts *acts, u8 what)
+{
+	struct rdl_action *a = rdl_act(acts, RDL_ACT_CLAIM);
+
+	a->epoch = l->epoch;
+	a->claim.what = what;
+	a->claim.mode = what == RDL_CLAIM_NONE ? RDL_MODE_NL : RDL_MODE_X;
+	a->claim.ticket = what == RDL_CLAIM_NONE ? 0 : l->ticket;
+}
+
+void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
+{
+	memset(l, 0, sizeof(*l));
+	l->kind = kind == RDL_KIND_DEFAULT ? RDL_KIND_SPIN : kind;
+	l->node = node;
+	l->epoch = epoch;
+	l->budget = budget;
+	l->guess = rdl_w_free(epoch, 0, false);
+}
+
+/*
+ * What holds for every kind (PROTOCOL.md 5.3): messages of an epoch that is over are ignored, those of an epoch that cannot have
+ * begun are refused. 1: go on to the table.
+ */
+static int common(const struct rdl_lock *l, const struct rdl_event *ev)
+{
+	switch (ev->type) {
+	case RDL_EV_OP:
+		return l->io && ev->outcome <= RDL_AMBIGUOUS ? 1 : -EPROTO;
+	case RDL_EV_FREEZE:
+		if (l->st == RDL_ST_LOST || ev->epoch == l->epoch)
+			return 1;
+		return ev->epoch < l->epoch ? 0 : -EPROTO;
+	case RDL_EV_REBUILT:
+		if (l->st == RDL_ST_LOST)
+			return 1;
+		if (ev->epoch <= l->epoch)
+			return 0;
+		return l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
+	case RDL_EV_LINK_UP:
+		/* Newer, and claimed: the REBUILT went down with the old link. */
+		if (l->st == RDL_ST_LOST || ev->epoch == l->epoch)
+			return 1;
+		return ev->epoch > l->epoch && l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
+	case RDL_EV_REJOIN:
+		return rdl_epoch_gen(ev->epoch) ? 1 : -EPROTO;
+	default:
+		return ev->type < RDL_NR_EVENTS ? 1 : -EPROTO;
+	}
+}
+
+int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	int err;
+
+	acts->n = 0;
+	if (l->st >= RDL_NR_STATES || l->kind != RDL_KIND_SPIN)
+		return -EPROTO;
+	err = common(l, ev);
+	if (err <= 0)
+		return err;
+	return rdl_spin_table[l->st][ev->type].fn(l, ev, acts);
+}
+
+bool rdl_ambiguous(const struct rdl_lock *l)
+{
+	return l->st == RDL_ST_AMBIG;
+}
+
+bool rdl_owns(const struct rdl_lock *l)
+{
+	return l->st == RDL_ST_HELD || l->st == RDL_ST_POP || l->st == RDL_ST_OWED;
+}
+
+/*
+ * A frozen lock is not idle even in NONE: a pop that met F is completed by the claim, and a home that misses that claim would
+ * take the node for a dead owner.
+ */
+bool rdl_idle(const struct rdl_lock *l)
+{
+	if (l->nq || l->io)
+		return false;
+	if (l->st == RDL_ST_LOST)
+		return true;
+	return l->st == RDL_ST_NONE && l->frz == RDL_FRZ_RUN && !l->is_void;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Fault points. Each is a file /sys/kernel/debug/rdlock/fault/<name> that says how many more times it fires, and for those
+ * that delay, <name>_ms says for how long. X(name, meaning)
+ */
+#ifndef RDF_FAULT_LIST_H
+#define RDF_FAULT_LIST_H
+
+#define RDF_FAULTS(X) \
+	X(op_ambig, "an operation that was done is reported as ambiguous, and its link dies") \
+	X(op_delay, "a completed operation is reported op_delay_ms later") \
+	X(post_fail, "posting a one-sided operation fails") \
+	X(connect_hold, "the active side waits connect_hold_ms before it sends its request") \
+	X(accept_hold, "the passive side waits accept_hold_ms before it answers a request") \
+	X(recv_hold, "received messages wait recv_hold_ms before their owner sees them") \
+	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
+	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped")
+
+#endif /* RDF_FAULT_LIST_H */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The verbs back-end's own structures. Nothing outside fabric/ includes this.
+ *
+ * Locks, outer to inner:
+ *
+ *   rdf_dev_mutex	the devices, their domains, the probe's verdict (verbs_dev.c)
+ *   rdf_port_mutex	the listening addresses (verbs_listen.c)
+ *     port->mutex	the listeners of one address; held while an owner's request function runs
+ *   the CM id's handler mutex (the CM's own)
+ *   dom->lock		the domain's list of links
+ *   link->lock		everything of one link; one operation or message posts under it; innermost
+ *
+ * No callback of an owner is ever called with link->lock or dom->lock held.
+ */
+#ifndef RDF_VERBS_H
+#define RDF_VERBS_H
+
+#include <linux/bitmap.h>
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+
+#include "fabric.h"
+
+#undef pr_fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": fabric: " fmt
+
+/*
+ * Results of atomics land in memory of the link, one cache line a slot: a line that a device writes shares no bytes with
+ * one that the CPU writes.
+ */
+#define RDF_SLOT_STRIDE	64
+#define RDF_SLOT_BYTES	(RDF_OP_SLOTS * RDF_SLOT_STRIDE)
+
+/* Messages in the send queue at once; the peer's receive buffers bound them from above as well. */
+#define RDF_TX_SLOTS	RDF_RX_SLOTS
+/* The last credit is kept for CREDIT messages, so that two full sides can still return what they owe. */
+#define RDF_TX_RESERVED	1
+/* Owed credits that are worth a message of their own. */
+#define RDF_OWED_MAX	(RDF_RX_SLOTS / 2)
+#define RDF_BAD_MSG_MAX	8
+
+/* + 1 for ib_drain_qp()'s marker; on the loopback pair + 1 for a registration or an invalidation */
+#define RDF_OPS_SQ	(RDF_OP_SLOTS + 2)
+#define RDF_MSG_SQ	(RDF_TX_SLOTS + 2)
+
+/* A WRITE of at most this many bytes is one packet at any path MTU: a refusal proves that nothing was written. */
+#define RDF_ONE_PACKET	256
+
+enum rdf_link_state {
+	RDF_CONNECTING,
+	RDF_UP,
+	RDF_DYING,
+	RDF_DEAD,
+};
+
+enum rdf_chan_state {
+	RDF_CH_IDLE,		/* no CM id, or one that has not begun */
+	RDF_CH_ADDR,		/* active: address resolution is running */
+	RDF_CH_ROUTE,		/* active: route resolution is running */
+	RDF_CH_WAIT,		/* active: REQ sent; passive: accepted */
+	RDF_CH_OPEN,		/* established */
+};
+
+struct rdf_dev {
+	struct ib_device *ib;
+	struct list_head node;		/* in rdf_devs */
+	struct list_head doms;		/* protected by rdf_dev_mutex */
+	bool removing;			/* protected by rdf_dev_mutex */
+	bool probed;			/* protected by rdf_dev_mutex */
+	int verdict;			/* of the probe: 0 or negative errno; valid if @probed; protected by rdf_dev_mutex */
+	wait_queue_head_t idle;		/* woken when a domain leaves @doms */
+};
+
+/* Path to ourselves: what the loopback pair needs. Immutable once the domain is made. */
+struct rdf_path {
+	union ib_gid gid;
+	u32 port;
+	u16 gid_index;
+	u16 lid;
+	u8 dmac[ETH_ALEN];
+};
+
+struct rdf_dom {
+	struct kref ref;
+	struct rdf_dev *dev;
+	struct net *net;
+	struct ib_pd *pd;
+	const struct rdf_dom_ops *ops;
+	void *ctx;
+	struct rdf_path path;
+	struct rdf_link *loop;		/* immutable once the domain is made */
+	struct mutex reg_mutex;		/* one REG_MR or LOCAL_INV at a time on the loopback pair */
+	struct list_head node;		/* in dev->doms; protected by rdf_dev_mutex */
+	bool gone;			/* written under rdf_dev_mutex, read anywhere: READ_ONCE */
+	bool told;			/* device_gone was called; protected by rdf_dev_mutex */
+	struct task_struct *telling;	/* runs device_gone now; protected by rdf_dev_mutex */
+	spinlock_t lock;
+	struct list_head links;		/* all but DEAD ones, without the loopback pair; protected by @lock */
+	unsigned int nr_links;		/* of @links; protected by @lock */
+	wait_queue_head_t idle;		/* woken when @nr_links falls to 0 */
+	atomic64_t stats[RDF_NR_STATS];
+};
+
+struct rdf_chan {
+	struct rdf_link *link;
+	enum rdf_chan_id which;
+	enum rdf_chan_state state;	/* protected by link->lock */
+	struct rdma_cm_id *id;		/* set under link->lock, destroyed by the link's work only */
+	struct ib_qp *qp;		/* as @id; posting happens in UP under link->lock */
+	struct ib_cq *cq;
+};
+
+struct rdf_rxbuf {
+	struct ib_cqe cqe;
+	struct rdf_rx rx;
+	u64 dma;
+	bool kept;			/* the owner has it; protected by link->lock */
+};
+
+struct rdf_tx {
+	struct ib_cqe cqe;
+	struct list_head node;		/* in link->tx_wait; protected by link->lock */
+	struct rdf_link *link;
+	u64 dma;
+	u32 len;
+	u8 data[RDL_MSG_MAX] __aligned(8);
+};
+
+struct rdf_link {
+	struct kref ref;
+	struct rdf_dom *dom;		/* not touched once DEAD */
+	const struct rdf_link_ops *ops;	/* immutable once the link can have events */
+	void *ctx;
+	struct rdf_hello hello;
+	struct sockaddr_storage dst;
+	struct rdf_listener *listener;	/* passive: who accepted; compared, never followed */
+	bool active;
+	bool loop;
+	spinlock_t lock;
+	struct list_head node;		/* in dom->links */
+	struct work_struct work;	/* everything that sleeps, one at a time */
+	struct delayed_work timer;	/* bound of the handshake */
+	struct completion dead;
+
+	enum rdf_link_state state;	/* protected by @lock; written by rdf_link_event() only */
+	int err;			/* first cause; protected by @lock */
+	bool want_start;		/* work: begin the channel @start; protected by @lock */
+	bool want_up;			/* work: call ->up(); protected by @lock */
+	enum rdf_chan_id start;		/* protected by @lock */
+	bool alive;			/* the owner is to hear ->down(); the life reference is held */
+	unsigned long qp_error;		/* bit 0: a queue pair reported an error; atomic bit operations */
+	struct rdf_chan chan[RDF_NR_CHANS];
+	struct ib_qp *loop_peer;	/* the responder of the loopback pair */
+	struct ib_cq *loop_cq;
+
+	/* one-sided operations, all protected by @lock */
+	DECLARE_BITMAP(slots, RDF_OP_SLOTS);
+	struct list_head deferred;	/* operations that wait for a slot */
+	struct list_head held;		/* completed ones that a fault point delays */
+	unsigned int posted;		/* operations in the send queue */
+	struct delayed_work held_work;
+	struct page *slot_pages;
+	u64 slot_dma;
+
+	/* messages, all protected by @lock */
+	struct list_head tx_wait;	/* messages that wait for a credit or a send slot */
+	unsigned int tx_posted;		/* messages in the send queue, CREDIT included */
+	unsigned int credits;		/* receive buffers that the peer has for us */
+	unsigned int owed;		/* receive buffers given back to the queue and not yet told */
+	unsigned int bad_msgs;
+	struct rdf_tx *credit_tx;	/* the preallocated CREDIT message */
+	bool credit_busy;		/* it is in the send queue */
+	bool credit_now;		/* send it although little is owed: it tells the peer that we are up */
+	struct list_head early;		/* messages that came before ->up() returned, or that a fault point holds */
+	bool rx_open;			/* messages go straight to ->recv() */
+	struct page *rx_pages;
+	u64 rx_dma;
+	struct rdf_rxbuf *rxbuf;	/* RDF_RX_SLOTS of them */
+};
+
+extern struct workqueue_struct *rdf_wq;
+
+static inline void rdf_count(struct rdf_dom *dom, enum rdf_stat stat)
+{
+	atomic64_inc(&dom->stats[stat]);
+}
+
+static inline struct ib_device *rdf_ib(struct rdf_link *link)
+{
+	return link->dom->dev->ib;
+}
+
+/* verbs_dev.c */
+struct rdf_dev *rdf_dom_dev(struct rdf_dom *dom);
+
+/* verbs_link.c */
+struct rdf_link *rdf_link_alloc(struct rdf_dom *dom, bool loop);
+int rdf_link_loop_make(struct rdf_link *link);
+void rdf_link_loop_destroy(struct rdf_link *link);
+int rdf_chan_qp_make(struct rdf_chan *ch);
+void rdf_link_publish(struct rdf_link *link, u32 timeout_ms);
+int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
+bool rdf_chan_adopt(struct rdf_chan *ch, struct rdma_cm_id *id);
+int rdf_chan_accept(struct rdf_chan *ch, const struct rdma_conn_param *peer);
+void rdf_link_fail_locked(struct rdf_link *link, int err);
+void rdf_link_data_locked(struct rdf_link *link);
+void rdf_conn_param(struct rdf_dom *dom, struct rdma_conn_param *param);
+
+/* verbs_listen.c */
+void rdf_listen_init(void);
+
+/* verbs_wr.c */
+int rdf_wr_alloc(struct rdf_link *link);
+void rdf_wr_map_free(struct rdf_link *link);
+void rdf_wr_free(struct rdf_link *link);
+int rdf_wr_post_recvs(struct rdf_link *link);
+void rdf_wr_fail_waiting(struct rdf_link *link);
+void rdf_wr_open(struct rdf_link *link);
+void rdf_wr_reset(struct rdf_link *link);
+void rdf_held_work(struct work_struct *work);
+int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr);
+
+/* probe, verbs_dev.c */
+
+/* fault.c */
+#include "fault_list.h"
+
+enum rdf_fault {
+#define RDF_FAULT_ENUM(name, meaning) RDF_FAULT_##name,
+	RDF_FAULTS(RDF_FAULT_ENUM)
+#undef RDF_FAULT_ENUM
+	RDF_NR_FAULTS,
+};
+
+bool rdf_fault(enum rdf_fault fault);
+u32 rdf_fault_ms(enum rdf_fault fault);
+void rdf_fault_init(void);
+void rdf_fault_exit(void);
+
+#endif /* RDF_VERBS_H */

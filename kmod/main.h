@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RDLOCK_MAIN_H
+#define RDLOCK_MAIN_H
+
+#include <linux/types.h>
+
+struct dentry;
+struct workqueue_struct;
+
+/* Unbound; for work that may block on its own (agents, heartbeats, leases). */
+extern struct workqueue_struct *rdlock_wq;
+extern struct dentry *rdlock_debugfs;
+
+/* Module parameters. */
+extern unsigned int rdlock_budget;	/* local hand-overs under one node grant */
+extern unsigned int rdlock_max_keys;	/* keys a home holds in one space */
+
+#define RDLOCK_VERSION "0.1.0"
+
+#endif /* RDLOCK_MAIN_H */

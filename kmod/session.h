@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * This node's session with the home of its space: link, handshake, requests, lease. At the home itself the session is local:
+ * always up, operations go through the loopback pair, messages by a function call or a queue.
+ *
+ * A session survives a broken link if the node comes back, with the same incarnation, before the home evicts it: what it
+ * holds stays held. When the lease runs out first, everything is lost and the node joins again as a new incarnation.
+ *
+ *          link up, WELCOME                    link down                     lease over
+ *   DOWN -------------------> UP (ready) ----------------> DOWN (suspect) ----------------> DOWN (lost) --> UP again
+ */
+#ifndef RDLOCK_SESSION_H
+#define RDLOCK_SESSION_H
+
+#include <linux/completion.h>
+#include <linux/ktime.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "core/core.h"
+#include "fabric/fabric.h"
+
+struct rdlock_space;
+
+/*
+ * The place of leases, as constants until they are parameters of the space: a node that has had no heartbeat acknowledged for
+ * RDLOCK_LEASE_MS, counted from the sending of the last acknowledged one, has lost what it held; the home evicts it
+ * RDLOCK_EVICT_MS after it received the last one. The difference covers the drift of the clocks and late timers.
+ */
+#define RDLOCK_LEASE_MS		4000
+#define RDLOCK_EVICT_MS		5000
+#define RDLOCK_MARGIN_MS	200	/* nothing is granted or posted with less than that left */
+#define RDLOCK_HB_MS		500
+#define RDLOCK_CALL_MS		2000	/* wait for the answer to one request before the link is given up */
+#define RDLOCK_NR_HB		16	/* heartbeats in flight whose sending time is remembered */
+
+/**
+ * struct rdlock_session - with the home
+ * @up: the handshake is done and the link stands. Protected by space->lock.
+ * @local: this node is the home; fixed
+ * @stopped: never again. Protected by space->lock.
+ * @lost: the lease ran out or the home did not take the session up again; cleared by the next WELCOME. Protected by space->lock.
+ * @link: to the home; NULL while there is none. Protected by space->lock.
+ * @no: number of the session's link on this node: rkeys of another number are void. Protected by space->lock.
+ * @id: the home's number of the session, to resume by; 0: none. Protected by space->lock.
+ * @inc: own incarnation. Protected by space->lock.
+ * @home_inc, @home_node: the home's. Protected by space->lock.
+ * @lease_end: boottime ns; U64_MAX when @local. Protected by space->lock.
+ * @lease_low: an agent holds back a grant until the lease is renewed. Protected by space->lock.
+ * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by space->lock.
+ * @hello_sent: boottime ns of the last HELLO, where the lease of a new session starts. Protected by space->lock.
+ * @last_err: why there is no session, negative errno. Protected by space->lock.
+ * @backoff_ms: until the next connect. Only used on space->wq.
+ * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's lock
+ * @req: last number given. Protected by @calls' lock.
+ * @wq: woken at every change of the above
+ * @bye: completed by BYE_ACK
+ */
+struct rdlock_session {
+	bool up;
+	bool local;
+	bool stopped;
+	bool lost;
+	struct rdf_link *link;
+	u32 no;
+	u64 id;
+	u32 inc;
+	u32 home_inc;
+	u16 home_node;
+	u64 lease_end;
+	bool lease_low;
+	u32 hb;
+	u64 hb_sent[RDLOCK_NR_HB];
+	u64 hello_sent;
+	int last_err;
+	u32 backoff_ms;
+	struct xarray calls;
+	u32 req;
+	wait_queue_head_t wq;
+	struct completion bye;
+	struct delayed_work connect_work;	/* on space->wq: make a domain and a link */
+	struct work_struct up_work;		/* on space->wq: open everything again */
+	struct delayed_work hb_work;		/* on rdlock_wq: a heartbeat */
+	struct delayed_work lease_work;		/* on rdlock_wq: the lease may have run out */
+};
+
+void rdlock_session_init(struct rdlock_space *space, bool local);
+/* Home: the loopback session stands from now on. */
+void rdlock_session_start_local(struct rdlock_space *space);
+void rdlock_session_start(struct rdlock_space *space);
+/*
+ * Leave: no link, no work of it running afterwards. @polite: say BYE and wait for the answer. What is open must have been
+ * revoked before. Context: process, bounded.
+ */
+void rdlock_session_stop(struct rdlock_space *space, bool polite);
+
+/* Everything of this session is gone: revoke, join again. Context: process. */
+void rdlock_session_lose(struct rdlock_space *space, int err);
+/* Wait until the session is up. 0, -ERESTARTSYS, -EHOSTUNREACH (or a better reason) at @deadline, -ESHUTDOWN. */
+int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool interruptible);
+
+/**
+ * rdlock_session_call - one request and its answer
+ * @msg, @len: the request; its number is filled in
+ * @reply: the answer's header and payload, room for @reply_len
+ * @no: set to the number of the session that answered
+ *
+ * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, or the error the home answered.
+ * Context: process, sleeps, not interruptible but bounded by RDLOCK_CALL_MS.
+ */
+int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no);
+/* A message to the home without an answer. Context: any. 0, -ENOTCONN, -ENOMEM. */
+int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len);
+/* A message from the home. Context: softirq, or process at the home itself. */
+void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
+
+/* RDL_F_* for an agent whose address belongs to session @no; *@link gets the link without a reference. Caller is in BH. */
+u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **link);
+bool rdlock_session_lease_ok(struct rdlock_space *space);
+
+#endif /* RDLOCK_SESSION_H */

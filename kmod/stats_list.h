@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The module's counters of a space, one a line with its meaning; stats.c, debugfs and the documentation are made from it.
+ * RDLOCK_STAT(name, meaning)
+ */
+RDLOCK_STAT(acquire, "requests for a lock that were queued or granted")
+RDLOCK_STAT(grant, "grants delivered, local ones included")
+RDLOCK_STAT(grant_local, "grants handed over within the node, no network operation")
+RDLOCK_STAT(busy, "tries that failed because the lock was taken")
+RDLOCK_STAT(withdrawn, "requests withdrawn by deadline, signal, cancel or close")
+RDLOCK_STAT(release, "releases by the owner")
+RDLOCK_STAT(lost, "grants lost: this node was cut off from the home")
+RDLOCK_STAT(owner_died, "grants that told of a dead owner")
+RDLOCK_STAT(lock_cas, "compare-and-swaps on lock words by this node's locks")
+RDLOCK_STAT(lock_faa, "fetch-and-adds on lock words by this node's locks")
+RDLOCK_STAT(ambiguous, "lock operations whose outcome was not known")
+RDLOCK_STAT(open, "keys opened at the home")
+RDLOCK_STAT(close, "keys closed at the home")
+RDLOCK_STAT(counter_op, "counter operations")
+RDLOCK_STAT(session, "sessions begun with the home")
+RDLOCK_STAT(heartbeat, "heartbeats acknowledged by the home")
+RDLOCK_STAT(recovery, "home: recoveries of a lock")
+RDLOCK_STAT(evict, "home: nodes evicted")
+RDLOCK_STAT(refused, "home: sessions refused")
+RDLOCK_STAT(bad_msg, "messages that cannot be: wrong session, lock or state")
