@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# For people; the kernel's build system reads Kbuild. `make help` lists it all.
+
+KERNEL ?= 6.1
+SCALE ?= 0.05
+PREFIX ?= /usr/local
+
+# Headers to build against: of the running kernel if they are here.
+KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
+	$(shell scripts/vm-kernel 6.1 --headers 2>/dev/null))
+
+# The VMs' kernel has headers of its own. Expanded only where it is used.
+VM_KDIR = $(shell scripts/vm-kernel $(KERNEL) --headers)
+
+B := $(CURDIR)/build
+release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(1)/include/generated/utsrelease.h)
+modules_dir = $(B)/modules-$(call release,$(1))
+
+JOBS := $(filter -j%,$(MAKEFLAGS))
+MODULES_J := $(if $(JOBS),,-j2)
+
+vm_run = selftests/vm/run --kernel "$(KERNEL)" --scale "$(SCALE)" $(if $(SHELL_IN),--shell)
+ifneq ($(V),)
+vm_run += --live
+endif
+
+.DEFAULT_GOAL := all
+
+all: modules tools ## modules and tools (the default)
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done
+	@echo
+	@echo '  KERNEL=      kernel of the VMs: $(shell scripts/vm-kernel --list | tr '\n' ' ')'
+	@echo '  KDIR=        headers the modules are built against'
+	@echo '  T=           scenarios to run: a name, a group, or part of a name; may have * and ?'
+	@echo '  SHELL_IN=1   with make vm: a shell in the VMs of scenario T instead of the test'
+	@echo '  SCALE=       factor of loops and loads in the VMs (make check 0.05, make soak 1)'
+	@echo '  V=1          with make vm: show results as they come'
+	@echo '  SEED= NODES= SECONDS=   of make sim'
+
+deps: ## install what this machine lacks (apt; needs root or sudo)
+	@scripts/deps all
+
+modules: ## rdlock.ko and the test modules, for the running kernel or KDIR=
+	@scripts/build-modules "$(KDIR)" "$(call modules_dir,$(KDIR))" $(MODULES_J)
+
+vm-modules:
+	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J)
+
+tools: ## librdlock and the rdlock command
+	@$(MAKE) --no-print-directory -C userspace all
+
+# The test programs, static, into build/selftests.
+test-programs:
+	@$(MAKE) --no-print-directory -C selftests OUT=$(B)/selftests all
+
+lint: ## style, static checks, the project's own rules
+	@selftests/lint/run
+
+sim: ## the lock protocols in the simulator [SEED= NODES= SECONDS=]
+	@$(MAKE) --no-print-directory -C selftests/sim check \
+		$(if $(SEED),SEED=$(SEED)) $(if $(NODES),NODES=$(NODES)) $(if $(SECONDS),SECONDS=$(SECONDS))
+
+# The harness' own unit tests count as part of the full run.
+vm: vm-modules tools test-programs ## two or more machines [T= KERNEL= SHELL_IN=1 SCALE= V=1]
+	@$(vm_run) $(if $(T)$(SHELL_IN),,--unit) $(T)
+
+check: ## everything above on the stock kernel; the last line counts it
+	@scripts/deps all
+	@MAKE="$(MAKE)" scripts/check lint sim vm
+
+soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE=]
+	@$(vm_run) --groups "check soak" $(T)
+soak: SCALE = 1
+
+demo: ## two machines, one lock, before your eyes
+	@scripts/deps build vm
+	@$(MAKE) --no-print-directory -s vm-modules tools test-programs >build/demo.log 2>&1 || \
+		{ cat build/demo.log; exit 1; }
+	@selftests/vm/run --kernel "$(KERNEL)" --say demo
+
+install: modules tools ## module, library, command and man pages on this host [DESTDIR= PREFIX=]
+	install -D -m 0644 $(call modules_dir,$(KDIR))/kmod/rdlock.ko \
+		$(DESTDIR)/lib/modules/$(call release,$(KDIR))/extra/rdlock.ko
+	[ -n "$(DESTDIR)" ] || depmod $(call release,$(KDIR))
+	$(MAKE) --no-print-directory -C userspace install DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)"
+
+clean: ## remove build/ (downloads stay in the cache)
+	rm -rf build
+
+$(shell mkdir -p build)
+
+.PHONY: all help deps modules vm-modules tools test-programs lint sim vm check soak demo \
+	install clean

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Unit tests of the harness: the parser, the judge, heads, archives. No VM."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from harness import image, judge, ktap, report, scenario  # noqa: E402
+
+DENY = [re.compile(r"BUG:"), re.compile(r"Call Trace:")]
+GOOD = "KTAP version 1\n1..2\nok 1 a\nok 2 b\n\n# vm-end: 0\n"
+
+
+def judged(text, console="", ended="poweroff", allow=(), **more):
+    boot = judge.Boot("node0", text, console, ended, **more)
+    return judge.judge(boot, DENY, list(allow))
+
+
+class Parser(unittest.TestCase):
+    def test_results_and_directives(self):
+        s = ktap.parse("1..4\nok 1 - a b\nnot ok 2 c\nok 3 d # SKIP no such thing\nok 4\n")
+        self.assertEqual([p.status for p in s.points], ["pass", "fail", "skip", "pass"])
+        self.assertEqual(s.points[0].name, "a b")
+        self.assertEqual(s.points[2].reason, "no such thing")
+        self.assertEqual(s.plan, 4)
+        self.assertFalse(s.errors)
+
+    def test_text_that_only_looks_like_a_result(self):
+        s = ktap.parse("okay then\nnot okay\n# ok 1 x\nok 1 real\n1..1\n")
+        self.assertEqual([p.name for p in s.points], ["real"])
+
+    def test_nested(self):
+        s = ktap.parse("1..1\n  TAP version 13\n  1..2\n  ok 1 x\n    1..1\n    ok 1 deep\n"
+                       "  ok 2 y\nok 1 prog\n")
+        self.assertEqual([n for n, _ in ktap.leaves(s)], ["prog/x", "prog/y/deep"])
+
+    def test_failed_parent_of_good_children_counts(self):
+        s = ktap.parse("1..1\n  1..1\n  ok 1 x\nnot ok 1 prog\n")
+        self.assertEqual([(n, p.status) for n, p in ktap.leaves(s)],
+                         [("prog/x", "pass"), ("prog", "fail")])
+
+    def test_orphan_subtests(self):
+        s = ktap.parse("1..1\n  1..2\n  ok 1 x\n")
+        self.assertTrue(s.errors)
+
+    def test_indented_words_are_no_subtests(self):
+        s = ktap.parse("1..1\n   some table\nok 1 a\n")
+        self.assertIsNone(s.points[0].sub)
+
+    def test_numbers_out_of_order(self):
+        self.assertTrue(ktap.parse("1..2\nok 1 a\nok 3 b\n").errors)
+        self.assertTrue(ktap.parse("1..2\nok 1 a\nok 1 b\n").errors)
+
+    def test_bail_and_end(self):
+        s = ktap.parse("Bail out! broken\n# vm-end: 1\n")
+        self.assertEqual((s.bail, s.end), ("broken", 1))
+
+
+class Judge(unittest.TestCase):
+    def kinds(self, *args, **more):
+        return judged(*args, **more).kinds
+
+    def test_good(self):
+        v = judged(GOOD)
+        self.assertEqual(v.kinds, set())
+        self.assertEqual([s for _, s, _ in v.points], ["pass", "pass"])
+
+    def test_not_ok(self):
+        self.assertEqual(self.kinds(GOOD.replace("ok 2", "not ok 2")), {"notok"})
+
+    def test_todo_excuses_nothing(self):
+        self.assertEqual(self.kinds(GOOD.replace("ok 2 b", "not ok 2 b # TODO later")), {"notok"})
+
+    def test_no_plan(self):
+        self.assertEqual(self.kinds(GOOD.replace("1..2\n", "")), {"noplan"})
+        self.assertEqual(self.kinds("# vm-end: 0\n"), {"noplan"})
+
+    def test_silent(self):
+        self.assertEqual(self.kinds(""), {"noplan", "died"})
+
+    def test_count(self):
+        self.assertEqual(self.kinds(GOOD.replace("1..2", "1..3")), {"badplan"})
+        self.assertEqual(self.kinds(GOOD.replace("1..2", "1..1")), {"badplan"})
+        self.assertEqual(self.kinds(GOOD + "1..2\n"), {"badplan"})
+
+    def test_nested_count(self):
+        self.assertEqual(self.kinds("1..1\n  1..2\n  ok 1 x\nok 1 p\n# vm-end: 0\n"), {"badplan"})
+
+    def test_parent_lies(self):
+        text = "1..1\n  1..1\n  not ok 1 x\nok 1 p\n# vm-end: 0\n"
+        self.assertEqual(self.kinds(text), {"notok"})
+
+    def test_skip_needs_reason(self):
+        self.assertEqual(self.kinds(GOOD.replace("ok 2 b", "ok 2 b # SKIP")), {"badskip"})
+        self.assertEqual(self.kinds("1..0 # SKIP\n# vm-end: 0\n"), {"badskip"})
+        self.assertEqual(self.kinds("1..0 # SKIP no disk\n# vm-end: 0\n"), set())
+
+    def test_exit_status(self):
+        self.assertEqual(self.kinds(GOOD.replace("end: 0", "end: 2")), {"exit"})
+
+    def test_bail(self):
+        self.assertEqual(self.kinds("1..2\nok 1 a\nBail out! x\n# vm-end: 1\n"), {"bail"})
+
+    def test_early_end(self):
+        cut = GOOD.split("ok 2")[0]
+        self.assertEqual(self.kinds(cut, ended="died"), {"died"})
+        self.assertEqual(self.kinds(cut, ended="timeout"), {"timeout"})
+        self.assertEqual(self.kinds(cut, ended="poweroff"), {"badplan", "died"})
+        self.assertEqual(self.kinds(GOOD, ended="timeout"), {"timeout"})
+
+    def test_killed(self):
+        cut = GOOD.split("ok 2")[0]
+        self.assertEqual(self.kinds(cut, ended="killed"), {"died"})
+        self.assertEqual(self.kinds(cut, ended="killed", may_die=True), set())
+        self.assertEqual(self.kinds(cut, "BUG: x", ended="killed", may_die=True), {"splat"})
+        self.assertEqual(self.kinds(cut.replace("ok 1", "not ok 1"), ended="killed",
+                                    may_die=True), {"notok"})
+        self.assertEqual(self.kinds(GOOD, may_die=True, must_die=True), {"survived"})
+
+    def test_splats(self):
+        self.assertEqual(self.kinds(GOOD, "[ 1.0] BUG: bad\n"), {"splat"})
+        self.assertEqual(self.kinds(GOOD, "[ 1.0] BUG: known\n",
+                                    allow=[re.compile("known")]), set())
+
+    def test_lists_must_be(self):
+        with self.assertRaises(judge.ListError):
+            judge.splats("x", [], [])
+        with self.assertRaises(judge.ListError):
+            judge.load_lists("/nonexistent/deny", "/nonexistent/allow")
+        with self.assertRaises(judge.ListError):
+            judge.read_list("(")
+        with tempfile.NamedTemporaryFile("w", suffix=".deny") as empty:
+            empty.write("# nothing\n")
+            empty.flush()
+            with self.assertRaises(judge.ListError):
+                judge.load_lists(empty.name, empty.name)
+
+    def test_our_lists(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        deny, allow = judge.load_lists(os.path.join(here, "splats.deny"),
+                                       os.path.join(here, "splats.allow"))
+        for line in (
+                "BUG: kernel NULL pointer dereference, address: 0000000000000000",
+                "WARNING: CPU: 0 PID: 1 at kernel/x.c:12 f+0x1/0x2 [rdlock]",
+                "WARNING: possible circular locking dependency detected",
+                "WARNING: suspicious RCU usage",
+                "general protection fault, probably for non-canonical address",
+                "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!",
+                "INFO: task rdlock:12 blocked for more than 30 seconds.",
+                "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+                "rcu: INFO: rcu_preempt self-detected stall on CPU",
+                "refcount_t: underflow; use-after-free.",
+                "BUG: KASAN: slab-use-after-free in f+0x1/0x2 [rdlock]",
+                "UBSAN: shift-out-of-bounds in x.c:1:2",
+                "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+                "BUG rdlock_op (Tainted: G): Objects remaining in rdlock_op on __kmem_cache_shutdown()",
+                "BUG: scheduling while atomic: x/1/0x2",
+                "BUG: sleeping function called from invalid context at mm/slab.h:1",
+                "unregister_netdevice: waiting for eth0 to become free. Usage count = 2",
+                "Kernel panic - not syncing: sysrq triggered crash",
+                "ODEBUG: free active (active state 0) object type: timer_list",
+                "list_add corruption. prev->next should be next",
+                "traps: x[12] trap invalid opcode ip:0",
+                "abi_test[31]: segfault at 0 ip 0 sp 0 error 4"):
+            self.assertTrue(judge.splats(line, deny, allow), line)
+        for line in (
+                "Kernel command line: T=BUG:",
+                "infiniband rxe0: set active",
+                "rdlock: probe: rxe0 has atomics",
+                "debug: DEBUG_BUGVERBOSE",
+                "random: crng init done"):
+            self.assertFalse(judge.splats(line, deny, allow), line)
+
+
+class Settle(unittest.TestCase):
+    def test_expected_failure(self):
+        bad = judged(GOOD.replace("ok 2", "not ok 2"))
+        points, problems = judge.settle(bad, ["fail", "notok"])
+        self.assertEqual([s for _, s, _ in points], ["pass"])
+        self.assertFalse(problems)
+
+    def test_expected_failure_of_another_kind(self):
+        bad = judged(GOOD.replace("ok 2", "not ok 2"), "BUG: x")
+        points, problems = judge.settle(bad, ["fail", "notok"])
+        self.assertEqual([s for _, s, _ in points], ["fail"])
+        self.assertTrue(problems)
+
+    def test_expected_failure_that_passes(self):
+        points, _ = judge.settle(judged(GOOD), ["fail", "notok"])
+        self.assertEqual([s for _, s, _ in points], ["fail"])
+
+    def test_expected_skip(self):
+        skipped = judged("1..1\nok 1 a # SKIP no disk\n# vm-end: 0\n")
+        self.assertEqual(judge.settle(skipped, ["skip"])[0][0][1], "pass")
+        self.assertEqual(judge.settle(judged(GOOD), ["skip"])[0][0][1], "fail")
+
+    def test_each_problem_is_counted(self):
+        for text, more in ((GOOD, {"console": "BUG: x"}), (GOOD, {"ended": "timeout"}),
+                           ("", {}), ("1..1\n  1..1\n  not ok 1 x\nok 1 p\n# vm-end: 0\n", {}),
+                           (GOOD.replace("ok 2", "not ok 2"), {})):
+            points, _ = judge.settle(judged(text, **more), ["pass"])
+            self.assertIn("fail", [s for _, s, _ in points])
+
+    def test_nothing_tested(self):
+        points, _ = judge.settle(judge.Verdict(), ["pass"])
+        self.assertEqual([s for _, s, _ in points], ["fail"])
+
+    def test_summary_status(self):
+        def result(*statuses):
+            return report.Result(None, [("x", s, "") for s in statuses], [], 0, "")
+        with open(os.devnull, "w", encoding="utf-8") as null:
+            keep, sys.stdout = sys.stdout, null
+            try:
+                self.assertEqual(report.summary([result("pass", "skip")]), 0)
+                self.assertEqual(report.summary([result("pass", "fail")]), 1)
+                self.assertEqual(report.summary([result("skip")]), 1)
+                self.assertEqual(report.summary([]), 1)
+            finally:
+                sys.stdout = keep
+
+
+class Heads(unittest.TestCase):
+    def head(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".sh") as script:
+            script.write(text)
+            script.flush()
+            return scenario.read(script.name)
+
+    def test_words(self):
+        s = self.head("# SPDX-License-Identifier: GPL-2.0\n# What it is\n# vms: 3\n# smp: 2\n"
+                      "# needs: rdlock.ko x_test\n# dies: 1 2\n# group: soak\n# rxe: no\n"
+                      "# expect: fail notok splat\necho\n# vms: 9\n")
+        self.assertEqual((s.about, s.vms, s.smp, s.rxe), ("What it is", 3, 2, False))
+        self.assertEqual((s.needs, s.dies, s.groups), (["rdlock.ko", "x_test"], [1, 2], ["soak"]))
+        self.assertEqual(s.expect, ["fail", "notok", "splat"])
+
+    def test_mistakes(self):
+        for line in ("vms: 5", "vms: two", "rxe: maybe", "expect: fail", "expect: fail x",
+                     "tiemout: 3"):
+            with self.assertRaises(scenario.HeadError, msg=line):
+                self.head(f"# {line}\n")
+
+    def test_choice(self):
+        a, b = scenario.Scenario("abi", ""), scenario.Scenario("abi_long", "", groups=["soak"])
+        self.assertEqual(scenario.choose([a, b], [], ["check"]), [a])
+        self.assertEqual(scenario.choose([a, b], ["abi"], []), [a])
+        self.assertEqual(scenario.choose([a, b], ["soak"], []), [b])
+        self.assertEqual(scenario.choose([a, b], ["long"], []), [b])
+        self.assertEqual(scenario.choose([a, b], ["abi*"], []), [a, b])
+        with self.assertRaises(scenario.HeadError):
+            scenario.choose([a, b], ["none"], [])
+
+
+class Archive(unittest.TestCase):
+    def test_cpio_is_one(self):
+        cpio = image.Cpio()
+        cpio.file("a/b/c", b"data", 0o755)
+        cpio.symlink("a/l", "/a/b/c")
+        done = subprocess.run(["cpio", "-t", "--quiet"], input=cpio.bytes(),
+                              stdout=subprocess.PIPE, check=True)
+        self.assertEqual(done.stdout.decode().split(), ["a", "a/b", "a/b/c", "a/l"])
+
+
+if __name__ == "__main__":
+    unittest.main()
