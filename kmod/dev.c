@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/rdlock: a device fd, and the space, lock and counter fds that come of it. Copies in,
+ * checks, calls, copies out, and is the only file that knows user memory. Nothing here looks
+ * anything up by a number of the caller's: an object is its fd.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/anon_inodes.h>
+#include <linux/bits.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/pagemap.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <net/net_namespace.h>
+
+#include "agent.h"
+#include "core/limits.h"
+#include "core/msg.h"
+#include "dev.h"
+#include "dev_args.h"
+#include "main.h"
+#include "object.h"
+#include "space.h"
+#include "wait.h"
+
+/* Every structure an ioctl takes; one buffer on the stack serves all. */
+union rdlock_ubuf {
+	struct rdlock_info info;
+	struct rdlock_space_create create;
+	struct rdlock_space_join join;
+	struct rdlock_space_name name;
+	struct rdlock_space_list list;
+	struct rdlock_space_stat stat;
+	struct rdlock_lock_open lock_open;
+	struct rdlock_counter_open counter_open;
+	struct rdlock_acquire acquire;
+	struct rdlock_release release;
+	struct rdlock_status status;
+	struct rdlock_counter_op counter;
+};
+
+/**
+ * struct rdlock_ioctl - one command of one kind of fd
+ * @cmd: the whole number, not only its _IOC_NR
+ * @size: of the structure as this kernel knows it
+ * @min_size: of the structure as it was first published
+ * @reply: the structure goes back when @fn succeeds
+ * @fn: does it; 0, an fd, or a negative errno
+ * @undo: takes back what @fn did when the reply could not be delivered; NULL: nothing to take back
+ */
+struct rdlock_ioctl {
+	unsigned int cmd;
+	u32 size;
+	u32 min_size;
+	bool reply;
+	int (*fn)(struct file *file, union rdlock_ubuf *u);
+	void (*undo)(struct file *file);
+};
+
+#define RDLOCK_IOCTL(_cmd, _fn, _type, _last, ...)				\
+	{									\
+		.cmd = RDLOCK_IOC_##_cmd,					\
+		.size = sizeof(struct _type) +					\
+			BUILD_BUG_ON_ZERO(sizeof(struct _type) >		\
+					  sizeof(union rdlock_ubuf)),		\
+		.min_size = offsetofend(struct _type, _last),			\
+		.fn = (_fn),							\
+		__VA_ARGS__							\
+	}
+
+static long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg,
+			 const struct rdlock_ioctl *op, size_t count)
+{
+	void __user *ubuf = (void __user *)arg;
+	union rdlock_ubuf buf;
+	u32 usize;
+	int ret;
+
+	for (; count && op->cmd != cmd; count--)
+		op++;
+	if (!count)
+		return -ENOTTY;
+
+	if (get_user(usize, (u32 __user *)ubuf))
+		return -EFAULT;
+	if (usize < op->min_size)
+		return -EINVAL;
+	if (usize > PAGE_SIZE)
+		return -E2BIG;
+	memset(&buf, 0, sizeof(buf));
+	ret = copy_struct_from_user(&buf, op->size, ubuf, usize);
+	if (ret)
+		return ret;
+
+	/*
+	 * A reply that cannot be delivered would leave the caller without word of what was done,
+	 * and a counter operation cannot be taken back: find out before.
+	 */
+	if (op->reply && fault_in_safe_writeable(ubuf, min(usize, op->size)))
+		return -EFAULT;
+
+	ret = op->fn(file, &buf);
+	if (ret < 0 || !op->reply)
+		return ret;
+	if (copy_to_user(ubuf, &buf, min(usize, op->size))) {
+		if (op->undo)
+			op->undo(file);
+		return -EFAULT;
+	}
+	return ret;
+}
+
+/* ---- a new fd ---- */
+
+/*
+ * The number is reserved before anything is built, and the file published when nothing can fail
+ * any more, so nobody can close or use a half-made object. On an error the caller undoes @priv
+ * and @fd.
+ */
+static int rdlock_install(int fd, const char *name, const struct file_operations *fops, void *priv,
+			  int flags)
+{
+	struct file *file = anon_inode_getfile(name, fops, priv, O_RDWR | flags);
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	fd_install(fd, file);
+	return fd;
+}
+
+/* ---- counter fd ---- */
+
+static int rdlock_counter_op(struct file *file, union rdlock_ubuf *u, enum rdlock_counter_cmd cmd)
+{
+	struct rdlock_counter *counter = file->private_data;
+	struct rdlock_counter_op *op = &u->counter;
+	ktime_t deadline;
+	u64 old = 0;
+	int err;
+
+	if (op->flags)
+		return -EINVAL;
+	if (cmd != RDLOCK_COUNTER_CAS && op->expect)
+		return -EINVAL;
+	if (cmd == RDLOCK_COUNTER_READ && op->arg)
+		return -EINVAL;
+	err = rdlock_arg_deadline(op->deadline, &deadline);
+	if (err)
+		return err;
+
+	err = rdlock_counter_do(counter, cmd, op->cell, op->arg, op->expect, deadline, true, &old);
+	if (err)
+		return err;
+	op->out_cells = rdlock_counter_nr_cells(counter);
+	op->out_old = old;
+	return 0;
+}
+
+static int rdlock_counter_add_fn(struct file *file, union rdlock_ubuf *u)
+{
+	return rdlock_counter_op(file, u, RDLOCK_COUNTER_ADD);
+}
+
+static int rdlock_counter_cas_fn(struct file *file, union rdlock_ubuf *u)
+{
+	return rdlock_counter_op(file, u, RDLOCK_COUNTER_CAS);
+}
+
+static int rdlock_counter_read_fn(struct file *file, union rdlock_ubuf *u)
+{
+	return rdlock_counter_op(file, u, RDLOCK_COUNTER_READ);
+}
+
+static const struct rdlock_ioctl rdlock_counter_ioctls[] = {
+	RDLOCK_IOCTL(COUNTER_ADD, rdlock_counter_add_fn, rdlock_counter_op, out_old,
+		     .reply = true),
+	RDLOCK_IOCTL(COUNTER_CAS, rdlock_counter_cas_fn, rdlock_counter_op, out_old,
+		     .reply = true),
+	RDLOCK_IOCTL(COUNTER_READ, rdlock_counter_read_fn, rdlock_counter_op, out_old,
+		     .reply = true),
+};
+
+static long rdlock_counter_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return rdlock_ioctl(file, cmd, arg, rdlock_counter_ioctls,
+			    ARRAY_SIZE(rdlock_counter_ioctls));
+}
+
+static int rdlock_counter_release(struct inode *inode, struct file *file)
+{
+	rdlock_counter_do_close(file->private_data);
+	return 0;
+}
+
+static const struct file_operations rdlock_counter_fops = {
+	.owner		= THIS_MODULE,
+	.release	= rdlock_counter_release,
+	.unlocked_ioctl	= rdlock_counter_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+/* ---- lock fd ---- */
+
+static int rdlock_acquire_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_acquire *a = &u->acquire;
+	struct rdlock_grant grant = {};
+	ktime_t deadline = KTIME_MAX;
+	u32 flags = RDLOCK_REQ_INTERRUPTIBLE;
+	int err;
+
+	if (a->flags & ~RDLOCK_ACQUIRE_TRY)
+		return -EINVAL;
+	if (a->mode != RDLOCK_MODE_SHARED && a->mode != RDLOCK_MODE_EXCLUSIVE)
+		return -EINVAL;
+
+	if (a->flags & RDLOCK_ACQUIRE_TRY) {
+		flags |= RDLOCK_REQ_TRY;
+	} else {
+		err = rdlock_arg_deadline(a->deadline, &deadline);
+		if (err)
+			return err;
+		if (file->f_flags & O_NONBLOCK)
+			flags |= RDLOCK_REQ_NOWAIT;
+	}
+
+	err = rdlock_request(file->private_data, a->mode, flags, deadline, &grant);
+	if (err)
+		return err;
+	a->out_flags = grant.flags;
+	a->out_token = grant.token;
+	a->out_instance = grant.instance;
+	return 0;
+}
+
+/* The caller will not learn that it holds the lock, so it must not. */
+static void rdlock_acquire_undo(struct file *file)
+{
+	rdlock_handle_release(file->private_data);
+}
+
+static int rdlock_release_fn(struct file *file, union rdlock_ubuf *u)
+{
+	if (u->release.flags)
+		return -EINVAL;
+	return rdlock_handle_release(file->private_data);
+}
+
+static int rdlock_cancel_fn(struct file *file, union rdlock_ubuf *u)
+{
+	if (u->release.flags)
+		return -EINVAL;
+	return rdlock_request_cancel(file->private_data);
+}
+
+static int rdlock_status_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_status status = {};
+
+	if (u->status.flags)
+		return -EINVAL;
+	rdlock_handle_status(file->private_data, &status);
+	status.size = u->status.size;
+	status.flags = 0;
+	status.out_reserved = 0;
+	u->status = status;
+	return 0;
+}
+
+static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
+	RDLOCK_IOCTL(ACQUIRE, rdlock_acquire_fn, rdlock_acquire, out_instance, .reply = true,
+		     .undo = rdlock_acquire_undo),
+	RDLOCK_IOCTL(RELEASE, rdlock_release_fn, rdlock_release, flags),
+	RDLOCK_IOCTL(CANCEL, rdlock_cancel_fn, rdlock_release, flags),
+	RDLOCK_IOCTL(STATUS, rdlock_status_fn, rdlock_status, out_instance, .reply = true),
+};
+
+static long rdlock_lock_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return rdlock_ioctl(file, cmd, arg, rdlock_lock_ioctls, ARRAY_SIZE(rdlock_lock_ioctls));
+}
+
+static __poll_t rdlock_lock_poll(struct file *file, struct poll_table_struct *pt)
+{
+	return rdlock_handle_poll(file->private_data, file, pt);
+}
+
+static void rdlock_lock_fdinfo(struct seq_file *m, struct file *file)
+{
+	static const char * const states[] = {
+		[RDLOCK_FD_IDLE] = "idle",
+		[RDLOCK_FD_PENDING] = "pending",
+		[RDLOCK_FD_GRANTED] = "granted",
+		[RDLOCK_FD_HELD] = "held",
+		[RDLOCK_FD_REVOKED] = "revoked",
+	};
+	const struct rdlock *lock = file->private_data;
+	const struct rdlock_agent *agent = lock->agent;
+	struct rdlock_status status = {};
+	char name[RDLOCK_NAME_STR];
+
+	seq_printf(m, "rdlock-space:\t%s\n",
+		   rdlock_name_str(name, agent->space->name, agent->space->name_len));
+	seq_printf(m, "rdlock-key:\t%s\n",
+		   rdlock_name_str(name, agent->key.key, agent->key.len));
+	rdlock_handle_status(file->private_data, &status);
+	if (status.out_state < ARRAY_SIZE(states))
+		seq_printf(m, "rdlock-state:\t%s\n", states[status.out_state]);
+	seq_printf(m, "rdlock-mode:\t%u\n", status.out_mode);
+	seq_printf(m, "rdlock-token:\t%llx\n", status.out_token);
+	seq_printf(m, "rdlock-instance:\t%llx\n", status.out_instance);
+}
+
+static int rdlock_lock_release(struct inode *inode, struct file *file)
+{
+	rdlock_handle_close(file->private_data);
+	return 0;
+}
+
+static const struct file_operations rdlock_lock_fops = {
+	.owner		= THIS_MODULE,
+	.release	= rdlock_lock_release,
+	.poll		= rdlock_lock_poll,
+	.unlocked_ioctl	= rdlock_lock_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.show_fdinfo	= rdlock_lock_fdinfo,
+};
+
+/* ---- space fd ---- */
+
+static void rdlock_fill_stat(struct rdlock_space *space, u32 size, struct rdlock_space_stat *stat)
+{
+	memset(stat, 0, sizeof(*stat));
+	rdlock_space_stat(space, current_user_ns(), stat);
+	stat->size = size;
+	stat->flags = 0;
+	stat->out_since += rdlock_arg_timens_offset();
+}
+
+static int rdlock_space_stat_fn(struct file *file, union rdlock_ubuf *u)
+{
+	if (u->stat.flags)
+		return -EINVAL;
+	rdlock_fill_stat(file->private_data, u->stat.size, &u->stat);
+	return 0;
+}
+
+static int rdlock_lock_open_fn(struct file *file, union rdlock_ubuf *u)
+{
+	const struct rdlock_lock_open *o = &u->lock_open;
+	struct rdlock *lock;
+	ktime_t deadline;
+	int err, fd;
+
+	if (o->flags & ~RDLOCK_OPEN_NONBLOCK || !rdlock_arg_kind_ok(o->kind))
+		return -EINVAL;
+	err = rdlock_arg_name(o->key, o->key_len);
+	if (err)
+		return err;
+	err = rdlock_arg_deadline(o->deadline, &deadline);
+	if (err)
+		return err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	lock = rdlock_handle_open(file->private_data, o->key, o->key_len, o->kind, deadline, true);
+	if (IS_ERR(lock)) {
+		err = PTR_ERR(lock);
+		goto put_fd;
+	}
+	err = rdlock_install(fd, "[rdlock_lock]", &rdlock_lock_fops, lock,
+			     o->flags & RDLOCK_OPEN_NONBLOCK ? O_NONBLOCK : 0);
+	if (err < 0)
+		goto close_lock;
+	return fd;
+
+close_lock:
+	rdlock_handle_close(lock);
+put_fd:
+	put_unused_fd(fd);
+	return err;
+}
+
+static int rdlock_counter_open_fn(struct file *file, union rdlock_ubuf *u)
+{
+	const struct rdlock_counter_open *o = &u->counter_open;
+	struct rdlock_counter *counter;
+	ktime_t deadline;
+	int err, fd;
+
+	if (o->flags || o->cells > RDL_CELLS_MAX)
+		return -EINVAL;
+	err = rdlock_arg_name(o->key, o->key_len);
+	if (err)
+		return err;
+	err = rdlock_arg_deadline(o->deadline, &deadline);
+	if (err)
+		return err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	counter = rdlock_counter_do_open(file->private_data, o->key, o->key_len, o->cells, deadline,
+					 true);
+	if (IS_ERR(counter)) {
+		err = PTR_ERR(counter);
+		goto put_fd;
+	}
+	err = rdlock_install(fd, "[rdlock_counter]", &rdlock_counter_fops, counter, 0);
+	if (err < 0)
+		goto close_counter;
+	return fd;
+
+close_counter:
+	rdlock_counter_do_close(counter);
+put_fd:
+	put_unused_fd(fd);
+	return err;
+}
+
+static const struct rdlock_ioctl rdlock_space_ioctls[] = {
+	RDLOCK_IOCTL(SPACE_STAT, rdlock_space_stat_fn, rdlock_space_stat, out_dev, .reply = true),
+	RDLOCK_IOCTL(LOCK_OPEN, rdlock_lock_open_fn, rdlock_lock_open, key),
+	RDLOCK_IOCTL(COUNTER_OPEN, rdlock_counter_open_fn, rdlock_counter_open, key),
+};
+
+static long rdlock_space_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return rdlock_ioctl(file, cmd, arg, rdlock_space_ioctls, ARRAY_SIZE(rdlock_space_ioctls));
+}
+
+static void rdlock_space_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct rdlock_space *space = file->private_data;
+	char name[RDLOCK_NAME_STR];
+
+	seq_printf(m, "rdlock-space:\t%s\n", rdlock_name_str(name, space->name, space->name_len));
+}
+
+static int rdlock_space_release(struct inode *inode, struct file *file)
+{
+	rdlock_space_unpin(file->private_data);
+	return 0;
+}
+
+static const struct file_operations rdlock_space_fops = {
+	.owner		= THIS_MODULE,
+	.release	= rdlock_space_release,
+	.unlocked_ioctl	= rdlock_space_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.show_fdinfo	= rdlock_space_fdinfo,
+};
+
+/* ---- device fd: file->private_data is the net namespace it was opened in ---- */
+
+static int rdlock_may_admin(struct net *net)
+{
+	return ns_capable(net->user_ns, CAP_NET_ADMIN) ? 0 : -EPERM;
+}
+
+static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_info *info = &u->info;
+	u32 size = info->size;
+
+	if (info->flags)
+		return -EINVAL;
+	memset(info, 0, sizeof(*info));
+	info->size = size;
+	info->out_features = RDLOCK_FEATURE_COUNTER | RDLOCK_FEATURE_TIMENS;
+	info->out_kinds = BIT(RDLOCK_KIND_SPIN);
+	info->out_name_max = RDLOCK_NAME_MAX;
+	info->out_max_nodes = RDL_MAX_NODES;
+	info->out_max_cells = RDL_CELLS_MAX;
+	memcpy(info->out_version, RDLOCK_VERSION, sizeof(RDLOCK_VERSION));
+	BUILD_BUG_ON(sizeof(RDLOCK_VERSION) > sizeof(info->out_version));
+	return 0;
+}
+
+static int rdlock_create_fn(struct file *file, union rdlock_ubuf *u)
+{
+	const struct rdlock_space_create *c = &u->create;
+	struct rdlock_space_params p = { .net = file->private_data };
+	int err;
+
+	err = rdlock_may_admin(p.net);
+	if (err)
+		return err;
+	if (c->flags || c->reserved || !rdlock_arg_kind_ok(c->kind))
+		return -EINVAL;
+	p.max_nodes = c->max_nodes ?: 64;
+	if (p.max_nodes != 16 && p.max_nodes != 64 && p.max_nodes != 256)
+		return -EINVAL;
+	if (c->node >= p.max_nodes)
+		return -EINVAL;
+	err = rdlock_arg_name(c->name, c->name_len);
+	if (err)
+		return err;
+	err = rdlock_arg_addr(&c->addr, &p.addr);
+	if (err)
+		return err;
+	err = rdlock_arg_owner(c->uid, c->gid, c->mode, &p);
+	if (err)
+		return err;
+
+	memcpy(p.name, c->name, c->name_len);
+	p.name_len = c->name_len;
+	p.node = c->node;
+	p.kind = c->kind ?: RDLOCK_KIND_SPIN;
+	return rdlock_space_create(&p);
+}
+
+static int rdlock_join_fn(struct file *file, union rdlock_ubuf *u)
+{
+	const struct rdlock_space_join *j = &u->join;
+	struct rdlock_space_params p = { .net = file->private_data };
+	ktime_t deadline;
+	int err;
+
+	err = rdlock_may_admin(p.net);
+	if (err)
+		return err;
+	if (j->flags || j->reserved || j->node >= RDL_MAX_NODES)
+		return -EINVAL;
+	err = rdlock_arg_name(j->name, j->name_len);
+	if (err)
+		return err;
+	err = rdlock_arg_addr(&j->addr, &p.addr);
+	if (err)
+		return err;
+	err = rdlock_arg_owner(j->uid, j->gid, j->mode, &p);
+	if (err)
+		return err;
+	err = rdlock_arg_deadline(j->deadline, &deadline);
+	if (err)
+		return err;
+
+	memcpy(p.name, j->name, j->name_len);
+	p.name_len = j->name_len;
+	p.node = j->node;
+	return rdlock_space_join(&p, deadline);
+}
+
+static int rdlock_end_space(struct file *file, union rdlock_ubuf *u,
+			    int (*end)(struct net *net, const void *name, u32 len, bool force))
+{
+	const struct rdlock_space_name *n = &u->name;
+	struct net *net = file->private_data;
+	int err;
+
+	err = rdlock_may_admin(net);
+	if (err)
+		return err;
+	if (n->flags & ~RDLOCK_SPACE_FORCE || n->reserved)
+		return -EINVAL;
+	err = rdlock_arg_name(n->name, n->name_len);
+	if (err)
+		return err;
+	return end(net, n->name, n->name_len, n->flags & RDLOCK_SPACE_FORCE);
+}
+
+static int rdlock_leave_fn(struct file *file, union rdlock_ubuf *u)
+{
+	return rdlock_end_space(file, u, rdlock_space_leave);
+}
+
+static int rdlock_destroy_fn(struct file *file, union rdlock_ubuf *u)
+{
+	return rdlock_end_space(file, u, rdlock_space_destroy);
+}
+
+/* One entry of a list, as long as the caller's structure is. */
+static int rdlock_put_stat(struct rdlock_space *space, void __user *to, u32 stat_size)
+{
+	struct rdlock_space_stat stat;
+	u32 len = min_t(u32, stat_size, sizeof(stat));
+
+	rdlock_fill_stat(space, len, &stat);
+	if (copy_to_user(to, &stat, len) || clear_user(to + len, stat_size - len))
+		return -EFAULT;
+	return 0;
+}
+
+static int rdlock_list_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_space_list *l = &u->list;
+	struct rdlock_space **spaces = NULL;
+	int i, count, err = 0;
+	void __user *to;
+
+	if (l->flags || l->reserved)
+		return -EINVAL;
+	/* An entry holds its own size; the bound keeps the sums below from wrapping. */
+	if (l->stat_size < 8 || l->stat_size > PAGE_SIZE || l->stat_size % 8)
+		return -EINVAL;
+
+	count = rdlock_space_all(file->private_data, &spaces);
+	if (count < 0)
+		return count;
+	for (i = 0; i < count; i++) {
+		if (!err && i < l->count) {
+			to = u64_to_user_ptr(l->stats + (u64)i * l->stat_size);
+			err = rdlock_put_stat(spaces[i], to, l->stat_size);
+		}
+		rdlock_space_unref(spaces[i]);
+	}
+	kfree(spaces);
+	l->out_total = count;
+	return err;
+}
+
+static int rdlock_space_open_fn(struct file *file, union rdlock_ubuf *u)
+{
+	const struct rdlock_space_name *n = &u->name;
+	struct rdlock_space *space;
+	int err, fd;
+
+	if (n->flags || n->reserved)
+		return -EINVAL;
+	err = rdlock_arg_name(n->name, n->name_len);
+	if (err)
+		return err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	space = rdlock_space_find(file->private_data, n->name, n->name_len);
+	if (!space) {
+		err = -ENOENT;
+		goto put_fd;
+	}
+	err = rdlock_space_may_open(space);
+	if (err)
+		goto unref;
+	err = rdlock_space_pin(space);
+	if (err)
+		goto unref;
+	err = rdlock_install(fd, "[rdlock_space]", &rdlock_space_fops, space, 0);
+	if (err < 0)
+		goto unpin;
+	rdlock_space_unref(space);
+	return fd;
+
+unpin:
+	rdlock_space_unpin(space);
+unref:
+	rdlock_space_unref(space);
+put_fd:
+	put_unused_fd(fd);
+	return err;
+}
+
+static const struct rdlock_ioctl rdlock_dev_ioctls[] = {
+	RDLOCK_IOCTL(INFO, rdlock_info_fn, rdlock_info, out_version, .reply = true),
+	RDLOCK_IOCTL(SPACE_CREATE, rdlock_create_fn, rdlock_space_create, name),
+	RDLOCK_IOCTL(SPACE_JOIN, rdlock_join_fn, rdlock_space_join, name),
+	RDLOCK_IOCTL(SPACE_LEAVE, rdlock_leave_fn, rdlock_space_name, name),
+	RDLOCK_IOCTL(SPACE_DESTROY, rdlock_destroy_fn, rdlock_space_name, name),
+	RDLOCK_IOCTL(SPACE_LIST, rdlock_list_fn, rdlock_space_list, stats, .reply = true),
+	RDLOCK_IOCTL(SPACE_OPEN, rdlock_space_open_fn, rdlock_space_name, name),
+};
+
+static long rdlock_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return rdlock_ioctl(file, cmd, arg, rdlock_dev_ioctls, ARRAY_SIZE(rdlock_dev_ioctls));
+}
+
+/* Runs under misc_mtx: no waiting here. */
+static int rdlock_dev_open(struct inode *inode, struct file *file)
+{
+	file->private_data = get_net(current->nsproxy->net_ns);
+	return nonseekable_open(inode, file);
+}
+
+static int rdlock_dev_release(struct inode *inode, struct file *file)
+{
+	put_net(file->private_data);
+	return 0;
+}
+
+static const struct file_operations rdlock_dev_fops = {
+	.owner		= THIS_MODULE,
+	.open		= rdlock_dev_open,
+	.release	= rdlock_dev_release,
+	.unlocked_ioctl	= rdlock_dev_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+/* The node is root's, 0600, until an administrator or the packaged udev rule gives it away. */
+static struct miscdevice rdlock_misc = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "rdlock",
+	.fops	= &rdlock_dev_fops,
+};
+
+/*
+ * The layout is the interface: the same size and no hole for 64-bit, 32-bit and x32 callers. A size
+ * that is the sum of its fields has no hole.
+ */
+static void __init rdlock_check_abi(void)
+{
+	BUILD_BUG_ON(sizeof(struct rdlock_addr) != 24);
+	BUILD_BUG_ON(sizeof(struct rdlock_info) != 64);
+	BUILD_BUG_ON(sizeof(struct rdlock_space_create) != 10 * 4 + 24 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_space_join) != 8 * 4 + 8 + 24 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_space_name) != 4 * 4 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_space_stat) !=
+		     18 * 4 + 2 * 8 + 24 + RDLOCK_NAME_MAX + 64);
+	BUILD_BUG_ON(sizeof(struct rdlock_space_list) != 6 * 4 + 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_lock_open) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_acquire) != 4 * 4 + 3 * 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_release) != 2 * 4);
+	BUILD_BUG_ON(sizeof(struct rdlock_status) != 6 * 4 + 2 * 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_counter_open) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_counter_op) != 4 * 4 + 4 * 8);
+}
+
+int __init rdlock_dev_init(void)
+{
+	int err;
+
+	rdlock_check_abi();
+	err = misc_register(&rdlock_misc);
+	if (err)
+		pr_err("/dev/rdlock cannot be registered: %d\n", err);
+	return err;
+}
+
+void rdlock_dev_exit(void)
+{
+	misc_deregister(&rdlock_misc);
+}

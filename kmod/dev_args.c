@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks the fields of an ioctl's structure and turns them into the kernel's own types, in the
+ * caller's user and time namespace. No user memory here: dev.c has copied it already.
+ */
+#include <linux/bug.h>
+#include <linux/cred.h>
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/time_namespace.h>
+#include <linux/uidgid.h>
+#include <net/ipv6.h>
+
+#include "dev_args.h"
+#include "space.h"
+
+ktime_t rdlock_arg_timens_offset(void)
+{
+	struct timespec64 ts = {};
+
+	timens_add_monotonic(&ts);
+	return timespec64_to_ktime(ts);
+}
+
+int rdlock_arg_deadline(u64 ns, ktime_t *deadline)
+{
+	ktime_t offset;
+
+	if (ns == RDLOCK_NO_DEADLINE) {
+		*deadline = KTIME_MAX;
+		return 0;
+	}
+	if (ns > KTIME_MAX)
+		return -EINVAL;
+
+	offset = rdlock_arg_timens_offset();
+	if (offset < 0 && ns > KTIME_MAX + offset)
+		*deadline = KTIME_MAX;
+	else
+		*deadline = max_t(ktime_t, (ktime_t)ns - offset, 0);
+	return 0;
+}
+
+int rdlock_arg_name(const u8 *name, u32 len)
+{
+	if (!len || len > RDLOCK_NAME_MAX)
+		return -EINVAL;
+	return memchr_inv(name + len, 0, RDLOCK_NAME_MAX - len) ? -EINVAL : 0;
+}
+
+bool rdlock_arg_kind_ok(u32 kind)
+{
+	return kind == RDLOCK_KIND_DEFAULT || kind == RDLOCK_KIND_SPIN;
+}
+
+static int rdlock_addr4(const struct rdlock_addr *addr, struct sockaddr_in *sin)
+{
+	BUILD_BUG_ON(sizeof(sin->sin_addr) > sizeof(addr->addr));
+
+	if (addr->scope_id || memchr_inv(addr->addr + 4, 0, sizeof(addr->addr) - 4))
+		return -EINVAL;
+	sin->sin_family = AF_INET;
+	sin->sin_port = addr->port ?: htons(RDLOCK_PORT);
+	memcpy(&sin->sin_addr, addr->addr, 4);
+	if (ipv4_is_zeronet(sin->sin_addr.s_addr) || ipv4_is_multicast(sin->sin_addr.s_addr) ||
+	    ipv4_is_lbcast(sin->sin_addr.s_addr))
+		return -EINVAL;
+	return 0;
+}
+
+static int rdlock_addr6(const struct rdlock_addr *addr, struct sockaddr_in6 *sin6)
+{
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = addr->port ?: htons(RDLOCK_PORT);
+	sin6->sin6_scope_id = addr->scope_id;
+	memcpy(&sin6->sin6_addr, addr->addr, 16);
+	if (ipv6_addr_any(&sin6->sin6_addr) || ipv6_addr_is_multicast(&sin6->sin6_addr))
+		return -EINVAL;
+	if (!(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL) != !addr->scope_id)
+		return -EINVAL;
+	return 0;
+}
+
+int rdlock_arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out)
+{
+	switch (addr->family) {
+	case AF_INET:
+		return rdlock_addr4(addr, (struct sockaddr_in *)out);
+	case AF_INET6:
+		return rdlock_addr6(addr, (struct sockaddr_in6 *)out);
+	default:
+		return -EINVAL;
+	}
+}
+
+int rdlock_arg_owner(u32 uid, u32 gid, u32 mode, struct rdlock_space_params *p)
+{
+	if (mode & ~0666)
+		return -EINVAL;
+	p->mode = mode;
+	p->uid = uid == ~0U ? current_euid() : make_kuid(current_user_ns(), uid);
+	p->gid = gid == ~0U ? current_egid() : make_kgid(current_user_ns(), gid);
+	return uid_valid(p->uid) && gid_valid(p->gid) ? 0 : -EINVAL;
+}
