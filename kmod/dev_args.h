@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What callers write into an ioctl's structure, checked. Return: 0 or -EINVAL. Context: the caller's
- * process.
+ * What callers write into an ioctl's structure, checked. Return: 0 or -EINVAL.
+ * Context: the caller's process.
  */
 #ifndef RDLOCK_DEV_ARGS_H
 #define RDLOCK_DEV_ARGS_H
@@ -24,7 +24,7 @@ bool rdlock_arg_kind_ok(u32 kind);
 /* A unicast address; the port is filled in. */
 int rdlock_arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out);
 /*
- * Owner and group as the caller's user namespace names them, ~0: the caller's own. Sets uid, gid and
+ * Owner and group as the caller's user namespace names them, ~0: its own. Sets uid, gid and
  * mode of @p.
  */
 int rdlock_arg_owner(u32 uid, u32 gid, u32 mode, struct rdlock_space_params *p);
