@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Mutants: faults built in on purpose with -DRDL_BUST=n. The simulator must catch each of them; a checker that lets one live
- * checks nothing. Never set in a module that is used: Kbuild does not know the name.
+ * Mutants: faults built in on purpose with -DRDL_BUST=n. The simulator must catch each of them; a
+ * checker that lets one live checks nothing. Never set in a module that is used: Kbuild does not
+ * know the name.
  */
 #ifndef RDL_BUST_H
 #define RDL_BUST_H
@@ -26,16 +27,17 @@
 	X(16, LOST_KEEPS_USER,	"a lost lease is not told to the user") \
 	X(17, FREEZE_BEFORE_QP,	"simulator's home: freezes before the dead node's QP is destroyed")
 
+#ifndef RDL_BUST
+#define RDL_BUST 0
+#endif
+
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
 	RDL_BUSTS(RDL_BUST_ENUM)
 #undef RDL_BUST_ENUM
+	rdl_bust_built = RDL_BUST,
 };
 
-#ifdef RDL_BUST
-#define rdl_bust(name)	(RDL_BUST == RDL_BUST_##name)
-#else
-#define rdl_bust(name)	false
-#endif
+#define rdl_bust(name)	(rdl_bust_built == RDL_BUST_##name)
 
 #endif /* RDL_BUST_H */

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The one door into the core: an event is checked against what every kind of lock has in common, then goes to the cell of its
- * kind's table. Names, and the small helpers that append actions, are here too.
+ * The one door into the core: an event is checked against what every kind of lock has in common,
+ * then goes to the cell of its kind's table. Names, and the small helpers that append actions, are
+ * here too.
  *
- * Context: any. Nothing here sleeps, allocates, loops or calls out; the shell's lock serialises the events of one rdl_lock.
+ * Context: any. Nothing here sleeps, allocates, loops or calls out; the shell's lock serialises
+ * the events of one rdl_lock.
  */
 #include "bust.h"
 #include "spin.h"
 
 static const char * const state_names[RDL_NR_STATES] = {
-#define STATE_NAME(name, meaning) [RDL_ST_##name] = #name,
+#define STATE_NAME(name, meaning) \
+	[RDL_ST_##name] = #name,
 	RDL_STATES(STATE_NAME)
 #undef STATE_NAME
 };
 
 static const char * const event_names[RDL_NR_EVENTS] = {
-#define EVENT_NAME(name, meaning) [RDL_EV_##name] = #name,
+#define EVENT_NAME(name, meaning) \
+	[RDL_EV_##name] = #name,
 	RDL_EVENTS(EVENT_NAME)
 #undef EVENT_NAME
 };
@@ -51,8 +55,9 @@ int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 }
 
 /*
- * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one waiter of each end, sends at most
- * ROLL and CONSISTENT (a CLAIM excludes both), and sets at most one timer.
+ * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one
+ * waiter of each end, sends at most ROLL and CONSISTENT (a CLAIM excludes both), and sets at most
+ * one timer.
  */
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {
@@ -115,8 +120,8 @@ void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
 }
 
 /*
- * What holds for every kind (PROTOCOL.md 5.3): messages of an epoch that is over are ignored, those of an epoch that cannot have
- * begun are refused. 1: go on to the table.
+ * What holds for every kind (PROTOCOL.md 5.3): messages of an epoch that is over are ignored,
+ * those of an epoch that cannot have begun are refused. 1: go on to the table.
  */
 static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 {
@@ -169,8 +174,8 @@ bool rdl_owns(const struct rdl_lock *l)
 }
 
 /*
- * A frozen lock is not idle even in NONE: a pop that met F is completed by the claim, and a home that misses that claim would
- * take the node for a dead owner.
+ * A frozen lock is not idle even in NONE: a pop that met F is completed by the claim, and a home
+ * that misses that claim would take the node for a dead owner.
  */
 bool rdl_idle(const struct rdl_lock *l)
 {

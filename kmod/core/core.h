@@ -12,6 +12,11 @@
  *    DELIVER (head), FAIL (head or tail, as the action says) or CANCEL.
  *  - At most one POST_* is outstanding. It is answered by exactly one OP event: done, certainly not done, or not known.
  *    A post that the fabric refuses at once is answered by an OP event with RDL_FAILED.
+ *  - An operation that ends RDL_AMBIGUOUS has ended its link: that event and all later ones come without RDL_F_LINK until
+ *    LINK_UP, and LINK_UP or REJOIN come only when every operation of the old link has ended. If rdl_ambiguous() is true after
+ *    an OP event that was RDL_OK (a word that cannot be), the shell breaks the link, so that the re-OPEN asks for the recovery.
+ *  - The home repeats FREEZE on a new session to every opener whose claim it has not got. A REBUILT may be repeated, or left
+ *    out if LINK_UP brings the new epoch.
  *  - Each TIMER action replaces an earlier one that has not fired; a TIMER event that comes late is harmless.
  *  - Time, randomness, and the validity of lease and link come in with the event. Nothing here reads a clock.
  */
@@ -84,6 +89,13 @@ enum rdl_frz {
 	RDL_FRZ_CLAIMED,	/* claimed; nothing is posted or sent until REBUILT */
 };
 
+/* A dead owner's notice under this node grant. */
+enum rdl_attention {
+	RDL_ATT_NONE,
+	RDL_ATT_UNTOLD,		/* the next local user is to be told */
+	RDL_ATT_TOLD,		/* told; CONSISTENT was sent, the home has not rebuilt the word without A yet */
+};
+
 enum rdl_outcome {
 	RDL_OK,
 	RDL_FAILED,
@@ -106,7 +118,7 @@ struct rdl_lock {
 	u8 k;			/* back-off exponent */
 	u8 retried;		/* the immediate retry after a stale guess was used */
 	u8 rolled;		/* ROLL_REQ was sent in this epoch */
-	u8 attention;		/* A was set when the word was taken; tell the next user */
+	u8 attention;		/* enum rdl_attention: A was set when the word was taken */
 	u8 stale_io;		/* the operation in flight belongs to a lost session: ignore its end */
 	u16 node;		/* own id, fixed for a session */
 	u16 loc;		/* local sequence under this node grant */
@@ -119,6 +131,13 @@ struct rdl_lock {
 	u64 token;		/* of the current user's grant, 0: none; survives a rebuild */
 };
 
+/* vflags of claims and rebuilds, PROTOCOL.md 1.2. */
+#define RDL_VF_VALUE_INVALID	(1 << 0)
+#define RDL_VF_OWNER_DIED	(1 << 1)
+#define RDL_VF_NOTRECOVERABLE	(1 << 2)
+#define RDL_VF_MAYBE_DIED	(1 << 3)
+#define RDL_VF_ALL		0xf
+
 /* Flags of every event. */
 #define RDL_F_LEASE	(1 << 0)	/* the lease is valid and leaves the margin: grants may be delivered */
 #define RDL_F_LINK	(1 << 1)	/* the session stands and the key of the word belongs to it: posts are possible */
@@ -126,7 +145,7 @@ struct rdl_lock {
 struct rdl_event {
 	u8 type;		/* enum rdl_event_type */
 	u8 flags;		/* RDL_F_* */
-	u8 try;			/* ACQ */
+	u8 try;			/* ACQ: do not wait. CANCEL: the one that left was the head of state TRY */
 	u8 outcome;		/* OP: enum rdl_outcome */
 	u32 rnd;		/* fresh random bits */
 	u32 epoch;		/* FREEZE, REBUILT, LINK_UP, REJOIN: E */
@@ -203,6 +222,12 @@ const char *rdl_event_name(unsigned int ev);
 const char *rdl_kind_name(unsigned int kind);
 /* 0 or the first broken invariant as text; debug builds and the simulator call it after each step. */
 const char *rdl_check(const struct rdl_lock *l);
+
+/* Payload and header fields of CLAIM and REBUILT; the reader wants a message that rdl_msg_check() passed. */
+void rdl_msg_put_claim(struct rdl_msg *msg, const struct rdl_claim *c);
+void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c);
+void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r);
+void rdl_msg_get_rebuilt(const struct rdl_msg *msg, struct rdl_rebuilt *r);
 
 /* ---- the home's side: recover.c, PROTOCOL.md 5.3 ---- */
 

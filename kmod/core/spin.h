@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of core/ share among themselves: the state table of a kind, and the helpers that append actions.
+ * What the files of core/ share among themselves: the state table of a kind, and the helpers that
+ * append actions.
  */
 #ifndef RDL_SPIN_H
 #define RDL_SPIN_H

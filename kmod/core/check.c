@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Invariants of one lock on one node. What holds between nodes (exclusion, order of tokens) only
+ * the simulator can see.
+ */
+#include "spin.h"
+
+static const char *check_ranges(const struct rdl_lock *l)
+{
+	if (l->kind != RDL_KIND_SPIN)
+		return "kind unknown";
+	if (l->st >= RDL_NR_STATES || l->frz > RDL_FRZ_CLAIMED)
+		return "state out of range";
+	if (l->node >= RDL_MAX_NODES)
+		return "node out of range";
+	if (!rdl_epoch_gen(l->epoch))
+		return "epoch without generation";
+	if (l->loc > RDL_LOC_MAX)
+		return "local sequence too long";
+	if (l->handovers > l->budget)
+		return "budget exceeded";
+	if (l->k > RDL_SPIN_KMAX)
+		return "back-off exponent too big";
+	if (rdl_w_ep18(l->guess) != rdl_ep18(l->epoch) || rdl_w_mid(l->guess) || rdl_w_low(l->guess) ||
+	    rdl_w_frozen(l->guess))
+		return "guess is no free word of this epoch";
+	return NULL;
+}
+
+static const char *check_io(const struct rdl_lock *l)
+{
+	switch (l->st) {
+	case RDL_ST_DRAW:
+	case RDL_ST_TRY:
+		if (l->io != RDL_ACT_POST_CAS || l->stale_io)
+			return "taking without a CAS in flight";
+		break;
+	case RDL_ST_POP:
+		if (l->io != RDL_ACT_POST_FAA || l->stale_io)
+			return "giving back without an FAA in flight";
+		break;
+	case RDL_ST_LOST:
+		if (!!l->io != !!l->stale_io)
+			return "operation of a lost session not marked so";
+		break;
+	default:
+		if (l->io || l->stale_io)
+			return "operation in flight in a state that has none";
+	}
+	return NULL;
+}
+
+static const char *check_users(const struct rdl_lock *l)
+{
+	if (!l->user != !l->token)
+		return "user and token disagree";
+	if (l->user && l->st != RDL_ST_HELD)
+		return "user without the lock";
+	if (l->st == RDL_ST_HELD && !l->user && !l->nq && !l->relf)
+		return "held for nobody";
+	if ((l->st == RDL_ST_WAIT || l->st == RDL_ST_TRY) && !l->nq)
+		return "waits for nobody";
+	if (l->st == RDL_ST_NONE && l->nq)
+		return "waiter forgotten";
+	if (l->attention == RDL_ATT_TOLD && !rdl_owns(l))
+		return "notice of a dead owner outlives the grant";
+	return NULL;
+}
+
+static const char *check_recovery(const struct rdl_lock *l)
+{
+	if (l->frz == RDL_FRZ_FREEZING && !l->io)
+		return "freeze not answered though nothing is in flight";
+	if (l->frz == RDL_FRZ_CLAIMED && l->st != RDL_ST_NONE && l->st != RDL_ST_WAIT && l->st != RDL_ST_HELD)
+		return "active after the claim";
+	if (l->relf && (l->st != RDL_ST_HELD || l->user || l->frz != RDL_FRZ_CLAIMED))
+		return "noted release out of place";
+	if (l->is_void && l->st != RDL_ST_NONE && l->st != RDL_ST_WAIT)
+		return "void operation out of place";
+	return NULL;
+}
+
+const char *rdl_check(const struct rdl_lock *l)
+{
+	const char *err = check_ranges(l);
+
+	if (!err)
+		err = check_io(l);
+	if (!err)
+		err = check_users(l);
+	if (!err)
+		err = check_recovery(l);
+	return err;
+}
