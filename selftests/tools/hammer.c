@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hammer: load for scenarios. Threads, each an owner of its own, work on one key of the space RDLOCK_SPACE.
+ *
+ *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]
+ *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one more; it checks
+ *	that cell 1, the last holder's token, is less than its own.
+ *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
+ *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
+ *
+ * Prints one line "WORD=NUMBER ..." and ends with 0; 1 if what must not happen did (told on stderr); 2: usage.
+ */
+
+#include <pthread.h>
+
+#include "common.h"
+
+enum { CELL_COUNT, CELL_TOKEN, NR_CELLS };
+
+static struct {
+	const char *key;
+	unsigned int threads, count, pause_us;
+	void (*round)(int lock, int counter);
+	bool lock;
+	unsigned int taken;
+	unsigned long long done, unknown, again, bad, last;
+} hammer = { .threads = 4, .count = 100 };
+
+#define ADD(what) __atomic_add_fetch(&hammer.what, 1, __ATOMIC_RELAXED)
+
+static void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
+{
+	va_list args;
+
+	if (ADD(bad) > 10)
+		return;
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+}
+
+/* An error that says nothing was done, yet; anything else but 0 and EREMOTEIO is a finding. */
+static bool try_again(const char *what, int err)
+{
+	if (err == -EHOSTUNREACH || err == -ETIMEDOUT) {
+		ADD(again);
+		return true;
+	}
+	bad("%s: %s\n", what, strerrorname_np(-err));
+	return false;
+}
+
+static void round_lock(int lock, int counter)
+{
+	uint64_t token = 0, value, last, old;
+	int err;
+
+	do {
+		err = lock_acquire(lock, 0, NEVER, &token);
+	} while (err && try_again("acquire", err));
+	if (err)
+		return;
+	err = counter_read(counter, CELL_COUNT, &value);
+	if (!err)
+		err = counter_read(counter, CELL_TOKEN, &last);
+	if (!err && token <= last)
+		bad("token %llx after %llx\n", (unsigned long long)token, (unsigned long long)last);
+	if (!err && hammer.pause_us)
+		sleep_us(hammer.pause_us);
+	if (!err)
+		err = counter_cas(counter, CELL_TOKEN, last, token, &old);
+	if (!err && old != last)
+		bad("token cell changed under the lock\n");
+	if (!err)
+		err = counter_cas(counter, CELL_COUNT, value, value + 1, &old);
+	if (!err && old != value)
+		bad("count changed under the lock\n");
+	if (err == -EREMOTEIO)
+		ADD(unknown);
+	else if (err)
+		bad("cell: %s\n", strerrorname_np(-err));
+	else
+		ADD(done);
+	if (token > __atomic_load_n(&hammer.last, __ATOMIC_RELAXED))
+		__atomic_store_n(&hammer.last, token, __ATOMIC_RELAXED);
+	err = lock_release(lock);
+	if (err)
+		bad("release: %s\n", strerrorname_np(-err));
+}
+
+static void round_add(int lock __attribute__((unused)), int counter)
+{
+	uint64_t old;
+	int err;
+
+	do {
+		err = counter_add(counter, CELL_COUNT, 1, &old);
+	} while (err && err != -EREMOTEIO && try_again("add", err));
+	if (err == -EREMOTEIO)
+		ADD(unknown);
+	else if (!err)
+		ADD(done);
+}
+
+static void round_cas(int lock __attribute__((unused)), int counter)
+{
+	uint64_t value, old;
+	int err;
+
+	for (;;) {
+		err = counter_read(counter, CELL_COUNT, &value);
+		if (!err)
+			err = counter_cas(counter, CELL_COUNT, value, value + 1, &old);
+		if (!err && old == value) {
+			ADD(done);
+			return;
+		}
+		if (err == -EREMOTEIO) {
+			ADD(unknown);
+			return;
+		}
+		if (err && !try_again("cas", err))
+			return;
+		ADD(again);
+	}
+}
+
+static void *work(void *arg)
+{
+	int space = *(int *)arg;
+	int lock = hammer.lock ? lock_open(space, hammer.key, 0) : -1;
+	int counter = counter_open(space, hammer.key, NR_CELLS);
+
+	if (counter < 0 || (hammer.lock && lock < 0)) {
+		bad("open: %s %s\n", strerrorname_np(counter < 0 ? -counter : 0),
+		    strerrorname_np(lock < 0 && hammer.lock ? -lock : 0));
+		return NULL;
+	}
+	while (ADD(taken) <= hammer.count)
+		hammer.round(lock, counter);
+	return NULL;
+}
+
+static int usage(void)
+{
+	fputs("hammer lock|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]\n", stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[64];
+	uint64_t start = now_ns();
+	unsigned int i;
+	int dev, space, c;
+
+	if (argc < 3)
+		return usage();
+	if (!strcmp(argv[1], "lock"))
+		hammer.round = round_lock;
+	else if (!strcmp(argv[1], "add"))
+		hammer.round = round_add;
+	else if (!strcmp(argv[1], "cas"))
+		hammer.round = round_cas;
+	else
+		return usage();
+	hammer.lock = hammer.round == round_lock;
+	hammer.key = argv[2];
+	argc -= 2;
+	argv += 2;
+	while ((c = getopt(argc, argv, "t:n:p:")) != -1) {
+		switch (c) {
+		case 't':
+			hammer.threads = atoi(optarg);
+			break;
+		case 'n':
+			hammer.count = atoi(optarg);
+			break;
+		case 'p':
+			hammer.pause_us = atoi(optarg);
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (!hammer.threads || hammer.threads > ARRAY_SIZE(threads))
+		return usage();
+
+	dev = dev_open();
+	space = dev < 0 ? dev : space_open(dev, the_space());
+	if (space < 0) {
+		fprintf(stderr, "space %s: %s\n", the_space(), strerrorname_np(-space));
+		return 1;
+	}
+	for (i = 0; i < hammer.threads; i++)
+		if (pthread_create(&threads[i], NULL, work, &space))
+			abort();
+	for (i = 0; i < hammer.threads; i++)
+		pthread_join(threads[i], NULL);
+	printf("done=%llu unknown=%llu again=%llu bad=%llu last=%llx ms=%llu\n", hammer.done, hammer.unknown, hammer.again,
+	       hammer.bad, hammer.last, (unsigned long long)((now_ns() - start) / MS));
+	return hammer.bad ? 1 : 0;
+}

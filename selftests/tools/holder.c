@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * holder: one owner that says what happens to it, and a storm of owners that are killed.
+ *
+ *   holder hold KEY [-n | -w MILLISECONDS]
+ *	Acquires; -n tries, -w sets a deadline. Prints "held token=X flags=F ms=M" or "failed ERRNO ms=M" (and ends with 1).
+ *	Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and prints "lost ERRNO" (3).
+ *   holder storm KEY [-t PROCESSES] [-n KILLS]
+ *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and replaced. Prints
+ *	"kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed, too.
+ *
+ * Status 2: usage, 1: failure, told on stdout.
+ */
+
+#include "common.h"
+
+enum { AWAY, WAITS, HOLDS };
+
+static int told;
+
+static void tell(int sig)
+{
+	__atomic_store_n(&told, sig, __ATOMIC_RELAXED);
+}
+
+static unsigned int ms_since(uint64_t start)
+{
+	return (now_ns() - start) / MS;
+}
+
+static int open_key(const char *key)
+{
+	int dev = dev_open();
+	int space = dev < 0 ? dev : space_open(dev, the_space());
+	int lock = space < 0 ? space : lock_open(space, key, 0);
+
+	if (space >= 0)
+		close(space);
+	if (dev >= 0)
+		close(dev);
+	return lock;
+}
+
+static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
+{
+	struct sigaction sa = { .sa_handler = tell };
+	struct rdlock_acquire arg = { .size = sizeof(arg), .mode = RDLOCK_MODE_EXCLUSIVE, .flags = flags };
+	struct pollfd p = { .events = 0 };
+	uint64_t start = now_ns();
+	sigset_t term;
+	int lock, err;
+
+	sigaction(SIGTERM, &sa, NULL);
+	lock = open_key(key);
+	if (lock < 0) {
+		printf("failed %s ms=%u\n", strerrorname_np(-lock), ms_since(start));
+		return 1;
+	}
+	arg.deadline = wait_ms ? in_ms(wait_ms) : NEVER;
+	err = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
+	if (err) {
+		printf("failed %s ms=%u\n", strerrorname_np(-err), ms_since(start));
+		return 1;
+	}
+	printf("held token=%llx flags=%u ms=%u\n", (unsigned long long)arg.out_token, arg.out_flags, ms_since(start));
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	sigemptyset(&term);
+	p.fd = lock;
+	while (!__atomic_load_n(&told, __ATOMIC_RELAXED) && !(ppoll(&p, 1, NULL, &term) > 0 && p.revents & POLLERR))
+		;
+	err = lock_release(lock);
+	if (err) {
+		printf("lost %s\n", strerrorname_np(-err));
+		return 3;
+	}
+	printf("released\n");
+	return 0;
+}
+
+static void __attribute__((noreturn)) storm_child(const char *key, uint8_t *where)
+{
+	int lock = open_key(key);
+
+	srandom(getpid());
+	while (lock >= 0) {
+		int err;
+
+		__atomic_store_n(where, WAITS, __ATOMIC_RELAXED);
+		err = lock_acquire(lock, 0, NEVER, NULL);
+		if (err)
+			lock = err;
+		__atomic_store_n(where, HOLDS, __ATOMIC_RELAXED);
+		sleep_us(random() % 3000);
+		__atomic_store_n(where, AWAY, __ATOMIC_RELAXED);
+		if (!err)
+			err = lock_release(lock);
+		if (err)
+			lock = err;
+	}
+	printf("failed %s\n", strerrorname_np(-lock));
+	fflush(stdout);
+	_exit(1);
+}
+
+static int storm(const char *key, unsigned int procs, unsigned int kills)
+{
+	unsigned int i, n, count[3] = {}, failed = 0;
+	uint8_t *where = shared_page();
+	uint64_t start = now_ns();
+	pid_t pids[64] = {};
+
+	if (!procs || procs > ARRAY_SIZE(pids) || !where)
+		return 2;
+	srandom(getpid());
+	for (n = 0; n < kills; n++) {
+		for (i = 0; i < procs; i++) {
+			if (pids[i])
+				continue;
+			where[i] = AWAY;
+			pids[i] = spawn();
+			if (!pids[i])
+				storm_child(key, &where[i]);
+		}
+		sleep_us(random() % 10000);
+		i = random() % procs;
+		kill(pids[i], SIGKILL);
+		count[__atomic_load_n(&where[i], __ATOMIC_RELAXED)]++;
+		failed += reap(pids[i]) != 1000 + SIGKILL;
+		pids[i] = 0;
+	}
+	for (i = 0; i < procs; i++) {
+		if (!pids[i])
+			continue;
+		kill(pids[i], SIGKILL);
+		failed += reap(pids[i]) != 1000 + SIGKILL;
+	}
+	printf("kills=%u holding=%u waiting=%u failed=%u ms=%u\n", kills, count[HOLDS], count[WAITS], failed, ms_since(start));
+	return failed ? 1 : 0;
+}
+
+static int usage(void)
+{
+	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder storm KEY [-t PROCESSES] [-n KILLS]\n", stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int procs = 6, kills = 100;
+	uint64_t wait_ms = 0;
+	uint32_t flags = 0;
+	bool storms;
+	const char *key;
+	int c;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc < 3)
+		return usage();
+	storms = !strcmp(argv[1], "storm");
+	if (!storms && strcmp(argv[1], "hold"))
+		return usage();
+	key = argv[2];
+	argc -= 2;
+	argv += 2;
+	while ((c = getopt(argc, argv, storms ? "t:n:" : "nw:")) != -1) {
+		switch (c) {
+		case 't':
+			procs = atoi(optarg);
+			break;
+		case 'n':
+			if (storms)
+				kills = atoi(optarg);
+			else
+				flags = RDLOCK_ACQUIRE_TRY;
+			break;
+		case 'w':
+			wait_ms = atoi(optarg);
+			break;
+		default:
+			return usage();
+		}
+	}
+	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms);
+}
