@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""checkpatch --strict finds nothing; lines have at most 120 columns."""
+
+import concurrent.futures
+import hashlib
+import os
+import subprocess
+
+from kernel import checkpatch
+from lintlib import CACHE, ROOT, fail_text, files, finish, need, skip
+
+# Columns of a line of code in this project. The kernel's own limit is 100.
+COLUMNS = 120
+
+# Everywhere: what checkpatch cannot know.
+IGNORE = [
+    "COMPLEX_MACRO",		# lists of names (X macros) are the project's habit; see core.h, stats_list.h
+    "MACRO_ARG_REUSE",		# the same, and loops over lists
+    "LINUX_VERSION_CODE",	# rule 'versions' is stricter
+    "BRACKET_SPACE",		# a designator, [X_##name] = ..., at the head of a macro's body
+    "CONSTANT_COMPARISON",	# takes macros such as LINUX_VERSION_CODE for constants
+    "BIT_MACRO",		# core and uapi have no BIT(); flags elsewhere look the same
+    "UNCOMMENTED_DEFINITION",	# locks are explained in the kernel-doc of their structure
+]
+# User space: rules that only kernel code can follow.
+USER_IGNORE = [
+    "PREFER_KERNEL_TYPES",
+    "PREFER_DEFINED_ATTRIBUTE_MACRO",	# no <linux/compiler.h> there
+    "SPLIT_STRING",			# help texts
+    "SSCANF_TO_KSTRTO",
+    "STRCPY", "STRLCPY", "STRNCPY",	# no strscpy() there
+    "NAKED_SSCANF",
+    "CONST_STRUCT",
+    "ENOSYS",
+    "VOLATILE",				# sig_atomic_t
+    "CONSTANT_CONVERSION",
+    "USE_DEVICE_INITCALL",
+    "AVOID_EXTERNS",			# environ
+]
+
+
+def one(job):
+    name, script, version = job
+    user = not name.startswith(("kmod/", "uapi/"))
+    args = [f"--max-line-length={COLUMNS}", "--ignore", ",".join(IGNORE + (USER_IGNORE if user else []))]
+    data = (ROOT / name).read_bytes()
+    key = hashlib.sha256(b"\0".join([version, " ".join(args).encode(), name.encode(), data])).hexdigest()
+    clean = CACHE / "checkpatch-clean" / key[:40]
+    if clean.exists():
+        return ""
+    out = subprocess.run(["perl", str(script), "--no-tree", "--strict", "--terse", "--quiet", "--no-summary",
+                          "--show-types", "--color=never"] + args + ["-f", name], cwd=ROOT,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    said = out.stdout.decode(errors="replace")
+    if not said.strip() and out.returncode:
+        said = f"{name}:1: checkpatch ended with {out.returncode}"
+    if not said.strip():
+        clean.parent.mkdir(parents=True, exist_ok=True)
+        clean.touch()
+    return said
+
+
+need("perl")
+script = checkpatch()
+if not script:
+    skip("needs linux-source-6.1")
+version = hashlib.sha256(script.read_bytes()).digest()
+jobs = [(name, script, version) for name in files("*.c", "*.h")]
+with concurrent.futures.ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
+    for said in pool.map(one, jobs):
+        fail_text(said)
+finish()
