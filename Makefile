@@ -55,7 +55,7 @@ tools: ## librdlock and the rdlock command
 
 # The test programs, static, into build/selftests.
 test-programs:
-	@$(MAKE) --no-print-directory -C selftests OUT=$(B)/selftests all
+	@$(MAKE) --no-print-directory -C selftests O=$(B)/selftests all
 
 lint: ## style, static checks, the project's own rules
 	@selftests/lint/run

@@ -99,6 +99,8 @@ def point(match, indented, notes, stream):
         found.reason = directive.group(3).strip()
     if looks_like_ktap(indented):
         found.sub = parse(dedent(indented))
+        if found.directive == "SKIP" and found.sub.skip_all:
+            found.reason = found.sub.skip_all
     elif indented:
         found.notes.extend(indented)
     if number is not None and number != len(stream.points) + 1:
