@@ -6,7 +6,7 @@ import re
 from lintlib import code, files, finish, line_of, report, text
 
 VERBS = "err|out|undo|unlock|free|put|unref|drop|destroy|stop|kill|remove|unregister|unmap|dereg|close|cancel|fail|" \
-        "release|unpin|disable|restore|reject|flush|next"
+        "release|unpin|disable|restore|reject|refuse|detach|flush|next"
 GOOD = re.compile(rf"^(?:(?:{VERBS})(?:_\w+)?|again|retry|restart)$")
 
 for name in files("kmod/*.c", "kmod/*.h"):
