@@ -71,10 +71,8 @@ struct rdf_dev {
 	struct ib_device *ib;
 	struct list_head node;		/* in rdf_devs */
 	struct list_head doms;		/* protected by rdf_dev_mutex */
-	bool removing;			/* protected by rdf_dev_mutex */
-	bool probed;			/* protected by rdf_dev_mutex */
-	int verdict;			/* of the probe: 0 or negative errno; valid if @probed; protected by rdf_dev_mutex */
-	wait_queue_head_t idle;		/* woken when a domain leaves @doms */
+	bool probed;			/* its atomics were probed and are good; protected by rdf_dev_mutex */
+	wait_queue_head_t idle;		/* woken when a domain leaves @doms or was told */
 };
 
 /* Path to ourselves: what the loopback pair needs. Immutable once the domain is made. */
@@ -82,7 +80,6 @@ struct rdf_path {
 	union ib_gid gid;
 	u32 port;
 	u16 gid_index;
-	u16 lid;
 	u8 dmac[ETH_ALEN];
 };
 
@@ -94,10 +91,12 @@ struct rdf_dom {
 	const struct rdf_dom_ops *ops;
 	void *ctx;
 	struct rdf_path path;
-	struct rdf_link *loop;		/* immutable once the domain is made */
+	struct rdf_link *loop;		/* changed under rdf_dev_mutex; immutable once the domain is made */
 	struct mutex reg_mutex;		/* one REG_MR or LOCAL_INV at a time on the loopback pair */
 	struct list_head node;		/* in dev->doms; protected by rdf_dev_mutex */
 	bool gone;			/* written under rdf_dev_mutex, read anywhere: READ_ONCE */
+	bool made;			/* rdf_dom_create() succeeded; protected by rdf_dev_mutex */
+	bool closing;			/* the loopback pair is not to be made again; set before it is killed */
 	bool told;			/* device_gone was called; protected by rdf_dev_mutex */
 	struct task_struct *telling;	/* runs device_gone now; protected by rdf_dev_mutex */
 	spinlock_t lock;
@@ -120,7 +119,6 @@ struct rdf_rxbuf {
 	struct ib_cqe cqe;
 	struct rdf_rx rx;
 	u64 dma;
-	bool kept;			/* the owner has it; protected by link->lock */
 };
 
 struct rdf_tx {
@@ -150,14 +148,15 @@ struct rdf_link {
 
 	enum rdf_link_state state;	/* protected by @lock; written by rdf_link_event() only */
 	int err;			/* first cause; protected by @lock */
+	bool published;			/* the work may act on it; protected by @lock */
 	bool want_start;		/* work: begin the channel @start; protected by @lock */
 	bool want_up;			/* work: call ->up(); protected by @lock */
+	bool want_open;			/* work: hand early messages over; protected by @lock */
 	enum rdf_chan_id start;		/* protected by @lock */
-	bool alive;			/* the owner is to hear ->down(); the life reference is held */
+	bool was_up;			/* ->up() has returned; protected by @lock */
 	unsigned long qp_error;		/* bit 0: a queue pair reported an error; atomic bit operations */
 	struct rdf_chan chan[RDF_NR_CHANS];
 	struct ib_qp *loop_peer;	/* the responder of the loopback pair */
-	struct ib_cq *loop_cq;
 
 	/* one-sided operations, all protected by @lock */
 	DECLARE_BITMAP(slots, RDF_OP_SLOTS);
@@ -196,13 +195,13 @@ static inline struct ib_device *rdf_ib(struct rdf_link *link)
 	return link->dom->dev->ib;
 }
 
-/* verbs_dev.c */
-struct rdf_dev *rdf_dom_dev(struct rdf_dom *dom);
-
 /* verbs_link.c */
 struct rdf_link *rdf_link_alloc(struct rdf_dom *dom, bool loop);
-int rdf_link_loop_make(struct rdf_link *link);
-void rdf_link_loop_destroy(struct rdf_link *link);
+void rdf_link_discard(struct rdf_link *link);
+void rdf_link_want_open(struct rdf_link *link);
+void rdf_link_made(struct rdf_link *link);
+int rdf_chan_cq_make(struct rdf_chan *ch, int extra);
+void rdf_chan_qp_attr(struct rdf_chan *ch, struct ib_qp_init_attr *attr);
 int rdf_chan_qp_make(struct rdf_chan *ch);
 void rdf_link_publish(struct rdf_link *link, u32 timeout_ms);
 int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
@@ -212,21 +211,28 @@ void rdf_link_fail_locked(struct rdf_link *link, int err);
 void rdf_link_data_locked(struct rdf_link *link);
 void rdf_conn_param(struct rdf_dom *dom, struct rdma_conn_param *param);
 
-/* verbs_listen.c */
-void rdf_listen_init(void);
+/* verbs_loop.c */
+int rdf_link_loop_make(struct rdf_link *link);
+void rdf_link_loop_destroy(struct rdf_link *link);
+int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr);
+int rdf_loop_probe(struct rdf_link *link);
 
 /* verbs_wr.c */
 int rdf_wr_alloc(struct rdf_link *link);
 void rdf_wr_map_free(struct rdf_link *link);
 void rdf_wr_free(struct rdf_link *link);
-int rdf_wr_post_recvs(struct rdf_link *link);
 void rdf_wr_fail_waiting(struct rdf_link *link);
-void rdf_wr_open(struct rdf_link *link);
-void rdf_wr_reset(struct rdf_link *link);
 void rdf_held_work(struct work_struct *work);
-int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr);
+void rdf_link_wc_error_locked(struct rdf_link *link, enum ib_wc_status status);
 
-/* probe, verbs_dev.c */
+/* verbs_msg.c */
+int rdf_msg_alloc(struct rdf_link *link);
+int rdf_msg_post_all(struct rdf_link *link);
+void rdf_msg_open(struct rdf_link *link);
+void rdf_msg_announce(struct rdf_link *link);
+void rdf_msg_drop(struct rdf_link *link);
+void rdf_msg_map_free(struct rdf_link *link);
+void rdf_msg_free(struct rdf_link *link);
 
 /* fault.c */
 #include "fault_list.h"
