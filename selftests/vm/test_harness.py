@@ -102,6 +102,8 @@ class Judge(unittest.TestCase):
 
     def test_exit_status(self):
         self.assertEqual(self.kinds(GOOD.replace("end: 0", "end: 2")), {"exit"})
+        self.assertEqual(self.kinds(GOOD.replace("end: 0", "end: 1").replace("ok 2", "not ok 2")),
+                         {"notok"})
 
     def test_bail(self):
         self.assertEqual(self.kinds("1..2\nok 1 a\nBail out! x\n# vm-end: 1\n"), {"bail"})

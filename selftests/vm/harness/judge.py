@@ -33,6 +33,8 @@ class Verdict:
     points: List[Tuple[str, str, str]] = field(default_factory=list)
     # (kind, text)
     problems: List[Tuple[str, str]] = field(default_factory=list)
+    # (label, first bad line)
+    splats: List[Tuple[str, str]] = field(default_factory=list)
 
     @property
     def kinds(self):
@@ -41,6 +43,7 @@ class Verdict:
     def extend(self, other):
         self.points.extend(other.points)
         self.problems.extend(other.problems)
+        self.splats.extend(other.splats)
 
 
 def read_list(text):
@@ -121,13 +124,18 @@ def judge(boot, deny, allow):
     elif not cut and stream.bail is None:
         if stream.end is None:
             out.problems.append(("died", f"{where}: powered off before the scenario ended"))
-        elif stream.end != 0:
+        elif stream.end != 0 and "notok" not in out.kinds:
+            # After a failed point it says nothing new: check() returns it.
             out.problems.append(("exit", f"{where}: the scenario's exit status is {stream.end}"))
     if boot.must_die and boot.ended != "killed":
         out.problems.append(("survived", f"{where}: was to be killed, was not"))
 
-    for line in splats(boot.console, deny, allow):
-        out.problems.append(("splat", f"{where}: {line.strip()}"))
+    # One report has many lines that match; it is one problem.
+    bad = splats(boot.console, deny, allow)
+    if bad:
+        more = f" (and {len(bad) - 1} lines more)" if len(bad) > 1 else ""
+        out.problems.append(("splat", f"{where}: kernel log: {bad[0].strip()}{more}"))
+        out.splats.append((where, bad[0]))
     return out
 
 

@@ -154,7 +154,7 @@ class Node:
     def argv(self, sock):
         s, run = self.run.scenario, self.run
         words = ["console=ttyS0", "panic=-1", "oops=panic", "nmi_watchdog=0", "net.ifnames=0",
-                 "ipv6.disable_ipv6=0", "random.trust_cpu=on", "ignore_loglevel",
+                 "ipv6.disable_ipv6=0", "random.trust_cpu=on", "loglevel=7",
                  "cryptomgr.notests", "syscall.x32=y",
                  f"NODE={self.number}", f"NODES={s.vms}", f"BOOT={self.boot}",
                  f"SCALE={run.scale}", f"RXE={int(s.rxe)}", f"TIMEOUT={int(run.timeout)}",

@@ -3,13 +3,13 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import List, Tuple
 
 from .scenario import Scenario
 
-CONSOLE_LINES = 25
-KTAP_LINES = 40
+# Of each file of a failed scenario, how many lines are shown.
+LINES = {"console": 25, "ktap": 60, "qemu": 5}
 
 
 @dataclass
@@ -19,6 +19,7 @@ class Result:
     problems: List[Tuple[str, str]]
     seconds: float
     out: str
+    splats: List[Tuple[str, str]] = field(default_factory=list)
 
     def count(self, status):
         return sum(1 for _, s, _ in self.points if s == status)
@@ -28,13 +29,16 @@ class Result:
         return self.count("fail")
 
 
-def tail(path, lines):
-    try:
-        with open(path, "rb") as f:
-            text = f.read().decode(errors="replace").splitlines()
-    except FileNotFoundError:
-        return
-    for line in text[-lines:]:
+def excerpt(path, lines, splat=None):
+    """The end of a file, or of a kernel log what surrounds its first splat."""
+    with open(path, "rb") as f:
+        text = f.read().decode(errors="replace").splitlines()
+    if splat in text:
+        at = text.index(splat)
+        text = text[max(0, at - 5):at + 2 * lines]
+    else:
+        text = text[-lines:]
+    for line in text:
         print(f"    | {line.rstrip()}")
 
 
@@ -59,11 +63,11 @@ def show(result, brief=False):
     if not os.path.isdir(result.out):
         return
     for file in sorted(os.listdir(result.out)):
-        if file.endswith((".ktap", ".console", ".qemu")):
-            path = os.path.join(result.out, file)
-            if os.path.getsize(path):
-                print(f"   {path}:")
-                tail(path, KTAP_LINES if file.endswith(".ktap") else CONSOLE_LINES)
+        label, _, what = file.rpartition(".")
+        path = os.path.join(result.out, file)
+        if what in LINES and os.path.getsize(path):
+            print(f"   {os.path.relpath(path)}:")
+            excerpt(path, LINES[what], dict(result.splats).get(label))
     print(f"   again: make vm T={name}", flush=True)
 
 

@@ -24,7 +24,7 @@ case $NODE.$BOOT in
 	plan 1
 	sync again
 	check "a node that was killed can boot again" wait_for 10 answers 0
-	sync done
+	sync finish
 	;;
 0.*)
 	plan 6
@@ -39,7 +39,7 @@ case $NODE.$BOOT in
 	sync dead
 	vm start 2
 	sync again
-	sync done
+	sync finish
 	;;
 1.*)
 	plan 3
@@ -49,6 +49,6 @@ case $NODE.$BOOT in
 	check "only declared nodes can be killed" expect_fail vm kill 0
 	sync again
 	check "this node hears the new one" wait_for 10 answers 2
-	sync done
+	sync finish
 	;;
 esac
