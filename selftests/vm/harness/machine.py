@@ -244,7 +244,8 @@ class Run:
         self.scenario, self.vmlinux, self.initrd = scenario, vmlinux, initrd
         self.out, self.tmp = out, tmp
         self.scale = options.get("scale", "0.05")
-        self.timeout = scenario.timeout * options.get("times", 1)
+        longest = scenario.timeout + scenario.timeout_scaled * float(self.scale)
+        self.timeout = longest * options.get("times", 1)
         self.pattern = options.get("pattern", "")
         self.shell = options.get("shell", False)
         self.live = options.get("live")

@@ -25,6 +25,7 @@ class Scenario:
     smp: int = 1
     mem: int = 256
     timeout: int = 60
+    timeout_scaled: int = 0
     rxe: bool = True
     groups: List[str] = field(default_factory=lambda: ["check"])
     needs: List[str] = field(default_factory=list)
@@ -51,8 +52,13 @@ def read(path):
 
 def take(found, key, value):
     try:
-        if key in ("vms", "smp", "mem", "timeout"):
+        if key in ("vms", "smp", "mem"):
             setattr(found, key, int(value))
+        elif key == "timeout":
+            # "60" or "60 + 900 * SCALE"
+            plain, _, scaled = value.partition("+")
+            found.timeout = int(plain)
+            found.timeout_scaled = int(scaled.replace("* SCALE", "")) if scaled else 0
         elif key == "rxe":
             found.rxe = {"yes": True, "no": False}[value]
         elif key == "group":

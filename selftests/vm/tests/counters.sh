@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Counters on a bad network: value = what succeeded + at most what is unknown, nothing done twice
 # vms: 2
-# timeout: 1500
+# timeout: 120 + 2000 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
@@ -31,11 +31,11 @@ for how in add cas; do
 	status=$?
 	check "$how: nothing else but done or unknown" [ $status = 0 ]
 	diag "$(cat /tmp/hammer /tmp/errors)"
-	check "$how: all rounds are accounted for" [ $(($(word done) + $(word unknown))) = "$rounds" ]
-	put "$how.done$NODE" "$(word done)"
+	check "$how: all rounds are accounted for" [ $(($(word "done") + $(word unknown))) = "$rounds" ]
+	put "$how.done$NODE" "$(word "done")"
 	put "$how.unknown$NODE" "$(word unknown)"
 	sync "$how" 1400
-	low=$(($(word done) + $(get "$how.done$peer")))
+	low=$(($(word "done") + $(get "$how.done$peer")))
 	high=$((low + $(word unknown) + $(get "$how.unknown$peer")))
 	check "$how: $low <= value <= $high" between $low "$(rdlock counter get "t/$how:0")" $high
 	sync "$how.summed"

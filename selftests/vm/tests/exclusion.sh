@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Four owners on each of two nodes read, change and write back one cell that only the lock protects
 # vms: 2
-# timeout: 900
+# timeout: 90 + 900 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
@@ -28,8 +28,8 @@ timeout -s KILL $limit hammer lock x -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/error
 status=$?
 check "no second owner, no old token" [ $status = 0 ]
 diag "$(cat /tmp/hammer /tmp/errors)"
-put "done$NODE" "$(word done)"
-check "every owner got through" [ "$(word done)" = "$rounds" ]
+put "done$NODE" "$(word "done")"
+check "every owner got through" [ "$(word "done")" = "$rounds" ]
 sync worked 900
 check "so did the peer's" [ "$(get "done$peer")" = "$rounds" ]
 check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The same on a network that loses, doubles and reorders: the sum is exact, tokens grow
 # vms: 2
-# timeout: 3000
+# timeout: 150 + 2800 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
@@ -30,8 +30,8 @@ timeout -s KILL $limit hammer lock x -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/error
 status=$?
 check "no second owner, no old token" [ $status = 0 ]
 diag "$(cat /tmp/hammer /tmp/errors)"
-check "every owner got through" [ "$(word done)" = "$rounds" ]
-put "done$NODE" "$(word done)"
+check "every owner got through" [ "$(word "done")" = "$rounds" ]
+put "done$NODE" "$(word "done")"
 sync worked 2900
 netem off
 check "frames were lost" expect_fail [ "$(get "done$peer")" = 0 ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kernel threads on two nodes, each way of taking a lock, watched for a second owner
 # vms: 2
-# timeout: 900
+# timeout: 120 + 800 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock_torture.ko rdlock
 # shellcheck shell=sh disable=SC1091
@@ -31,9 +31,9 @@ for type in mutex try timed async; do
 	diag "$(cat /tmp/result)"
 	check "$type: PASS" grep -q 'rdlock_torture: PASS' /tmp/result
 	check "$type: ends when told to" timeout -s KILL 20 rmmod rdlock_torture
-	put "$type$NODE" "$(word done)"
+	put "$type$NODE" "$(word "done")"
 	sync $type
 	check "$type: the count is the sum of both nodes" \
-		[ "$(rdlock counter get t/$type:1)" = $(($(word done) + $(get "$type$peer"))) ]
+		[ "$(rdlock counter get t/$type:1)" = $(($(word "done") + $(get "$type$peer"))) ]
 	sync $type.summed
 done
