@@ -13,6 +13,9 @@ KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 # The VMs' kernel has headers of its own. Expanded only where it is used.
 VM_KDIR = $(shell scripts/vm-kernel $(KERNEL) --headers)
 
+# depmod is not on every user's path.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 B := $(CURDIR)/build
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(1)/include/generated/utsrelease.h)
 modules_dir = $(B)/modules-$(call release,$(1))

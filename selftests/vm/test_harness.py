@@ -129,6 +129,13 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.kinds(GOOD, "[ 1.0] BUG: known\n",
                                     allow=[re.compile("known")]), set())
 
+    def test_last_words(self):
+        log = "[ 9.0] sysrq: Show Blocked State\n[ 9.1] Call Trace:\n"
+        self.assertEqual(self.kinds(GOOD, log, ended="timeout"), {"timeout"})
+        self.assertEqual(self.kinds(GOOD, "BUG: x\n" + log, ended="timeout"),
+                         {"timeout", "splat"})
+        self.assertEqual(self.kinds(GOOD, log), {"splat"})
+
     def test_lists_must_be(self):
         with self.assertRaises(judge.ListError):
             judge.splats("x", [], [])
@@ -241,9 +248,13 @@ class Heads(unittest.TestCase):
         self.assertEqual((s.needs, s.dies, s.groups), (["rdlock.ko", "x_test"], [1, 2], ["soak"]))
         self.assertEqual(s.expect, ["fail", "notok", "splat"])
 
+    def test_timeout_that_scales(self):
+        s = self.head("# timeout: 60 + 900 * SCALE\n")
+        self.assertEqual((s.timeout, s.timeout_scaled), (60, 900))
+
     def test_mistakes(self):
         for line in ("vms: 5", "vms: two", "rxe: maybe", "expect: fail", "expect: fail x",
-                     "tiemout: 3"):
+                     "tiemout: 3", "timeout: 60 * 2"):
             with self.assertRaises(scenario.HeadError, msg=line):
                 self.head(f"# {line}\n")
 

@@ -11,6 +11,9 @@ from . import ktap
 KINDS = ("notok", "noplan", "badplan", "badskip", "bail", "exit", "timeout", "died",
          "survived", "splat")
 
+# How sysrq w begins.
+LAST_WORDS = "sysrq: Show Blocked State"
+
 
 class ListError(Exception):
     """The deny list is missing, empty or wrong: nothing can be judged."""
@@ -130,8 +133,12 @@ def judge(boot, deny, allow):
     if boot.must_die and boot.ended != "killed":
         out.problems.append(("survived", f"{where}: was to be killed, was not"))
 
+    # What the driver itself made the kernel print is not the kernel's complaint.
+    console = boot.console
+    if boot.ended == "timeout":
+        console = console.split(LAST_WORDS)[0]
     # One report has many lines that match; it is one problem.
-    bad = splats(boot.console, deny, allow)
+    bad = splats(console, deny, allow)
     if bad:
         more = f" (and {len(bad) - 1} lines more)" if len(bad) > 1 else ""
         out.problems.append(("splat", f"{where}: kernel log: {bad[0].strip()}{more}"))

@@ -18,6 +18,8 @@ PR_SET_PDEATHSIG = 1
 SO_RCVBUFFORCE = 33
 # From the end marker to the end of QEMU.
 POWEROFF_SECONDS = 15
+# From the question what hangs to the end.
+LAST_WORDS_SECONDS = 3
 
 
 def die_with_parent():
@@ -119,7 +121,7 @@ class Node:
     def __init__(self, run, number):
         self.run, self.number = run, number
         self.boot, self.process, self.finished = 0, None, []
-        self.marked = None
+        self.marked = self.asked = None
 
     @property
     def label(self):
@@ -134,12 +136,13 @@ class Node:
 
     def start(self):
         self.boot += 1
-        self.marked, self.killed, self.partial = None, False, b""
+        self.marked, self.asked, self.killed, self.partial = None, None, False, b""
         self.ktap_file = open(self.out("ktap"), "wb")
         sock = os.path.join(self.run.tmp, f"{self.number}-{self.boot}")
         loop = self.run.loop
         self.ktap = Channel(loop, sock + "k", self.take_ktap)
         self.ctl = Channel(loop, sock + "c", self.take_ctl)
+        self.keys = Channel(loop, sock + "s", lambda data: None)
         self.qmp = Channel(loop, sock + "q", lambda data: None)
         self.requests = b""
         argv = self.argv(sock)
@@ -157,8 +160,7 @@ class Node:
                  "ipv6.disable_ipv6=0", "random.trust_cpu=on", "loglevel=7",
                  "cryptomgr.notests", "syscall.x32=y",
                  f"NODE={self.number}", f"NODES={s.vms}", f"BOOT={self.boot}",
-                 f"SCALE={run.scale}", f"RXE={int(s.rxe)}", f"TIMEOUT={int(run.timeout)}",
-                 f"MODE={'shell' if run.shell else 'test'}"]
+                 f"SCALE={run.scale}", f"RXE={int(s.rxe)}", f"MODE={'shell' if run.shell else 'test'}"]
         if run.pattern:
             words.append(f"T={run.pattern.split()[0]}")
         words += s.cmdline.split()
@@ -173,7 +175,7 @@ class Node:
         else:
             argv += ["-serial", f"file:{self.out('console')}"]
         argv += ["-device", "virtio-serial-pci"]
-        for nr, letter in ((1, "k"), (2, "c")):
+        for nr, letter in ((1, "k"), (2, "c"), (3, "s")):
             argv += ["-chardev", f"socket,id={letter},path={sock}{letter}", "-device",
                      f"virtserialport,chardev={letter},nr={nr}"]
         argv += ["-chardev", f"socket,id=q,path={sock}q", "-mon", "chardev=q,mode=control"]
@@ -206,6 +208,13 @@ class Node:
 
     # --- its end -------------------------------------------------------------
 
+    def last_words(self):
+        """Late: has the kernel say what is blocked. True when it had its time."""
+        if self.asked is None:
+            self.asked = time.monotonic()
+            self.keys.send(b"w\n")
+        return time.monotonic() > self.asked + LAST_WORDS_SECONDS
+
     def kill(self, on_purpose=False):
         self.killed = self.killed or on_purpose
         if self.process:
@@ -217,7 +226,7 @@ class Node:
             return
         self.process = None
         self.ktap.drain()
-        for channel in (self.ktap, self.ctl, self.qmp):
+        for channel in (self.ktap, self.ctl, self.keys, self.qmp):
             channel.close()
         self.ktap_file.close()
         texts = []
@@ -318,7 +327,7 @@ class Run:
             node.reap()
             late = self.deadline and now > self.deadline
             stuck = node.marked and now > node.marked + POWEROFF_SECONDS
-            if node.alive and (late or stuck):
+            if node.alive and (stuck or (late and node.last_words())):
                 self.out_of_time(node)
         if self.shell and not self.nodes[0].alive:
             return False

@@ -71,7 +71,7 @@ def show(result, brief=False):
     print(f"   again: make vm T={name}", flush=True)
 
 
-def save(results, out, kernel, release):
+def save(results, out, **about):
     with open(os.path.join(out, "results.ktap"), "w", encoding="utf-8") as f:
         f.write(f"KTAP version 1\n1..{len(results)}\n")
         for i, r in enumerate(results, 1):
@@ -81,8 +81,7 @@ def save(results, out, kernel, release):
                 f.write(f"  {'not ' if status == 'fail' else ''}ok {j} {name}{skip}\n")
             f.write(f"{'not ' if r.failed else ''}ok {i} {r.scenario.name}\n")
     record = {
-        "kernel": kernel,
-        "release": release,
+        **about,
         "passed": sum(r.count("pass") for r in results),
         "failed": sum(r.failed for r in results),
         "skipped": sum(r.count("skip") for r in results),
