@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The messages as the module has them. */
+#include "../../core/msg.c"
