@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdlock run: a command under a lock.
+ *
+ * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command leaves behind does not
+ * keep the lock. In return the command must not outlive this process: signals that ask this process to end are handed to
+ * the command and its end is waited for, and if this process is killed, the kernel kills the command.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "out.h"
+
+static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
+
+#define NR_FORWARDED	(sizeof(forwarded) / sizeof(*forwarded))
+
+/**
+ * struct run - one run
+ * @t: the lock
+ * @lock: its fd
+ * @kill_on_loss: end the command when the lock is lost
+ * @lost: it was
+ * @child: the command
+ * @old_mask, @old_chld: what the command gets back
+ */
+struct run {
+	struct target t;
+	int lock;
+	bool kill_on_loss;
+	bool lost;
+	pid_t child;
+	sigset_t old_mask;
+	struct sigaction old_chld;
+};
+
+static void flag_words(uint32_t flags, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", flags & RDLOCK_GRANT_OWNER_DIED ? "owner-died" : "",
+		 (flags & RDLOCK_GRANT_OWNER_DIED) && (flags & RDLOCK_GRANT_LOCAL) ? "," : "",
+		 flags & RDLOCK_GRANT_LOCAL ? "local" : "");
+}
+
+static void lost(struct run *r, const char *command)
+{
+	if (r->lost)
+		return;
+	r->lost = true;
+	fprintf(stderr, "rdlock: lock '%s/%s' was LOST while %s ran: this node was cut off, others may have it\n",
+		r->t.space_text, r->t.key_text, command);
+	fprintf(stderr, "        see the state: rdlock space show '%s'; check what %s did\n", r->t.space_text, command);
+	if (r->kill_on_loss)
+		kill(r->child, SIGTERM);
+}
+
+/* In the child: does not return. */
+static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t parent, char **argv)
+{
+	char hex[OUT_HEX_STR], flags[32];
+
+	sigaction(SIGCHLD, &r->old_chld, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_ERROR);
+	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+
+	flag_words(grant->flags, flags, sizeof(flags));
+	setenv("RDLOCK_TOKEN", out_hex_str(grant->token, hex), 1);
+	setenv("RDLOCK_INSTANCE", out_hex_str(grant->instance, hex), 1);
+	setenv("RDLOCK_GRANT_FLAGS", flags, 1);
+	execvp(argv[0], argv);
+	fprintf(stderr, "rdlock: cannot run '%s': %s\n", argv[0], strerror(errno));
+	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+/* Return: true when the child has ended, with its wait status. */
+static bool on_signal(struct run *r, int sigfd, int *status)
+{
+	struct signalfd_siginfo si;
+
+	if (read(sigfd, &si, sizeof(si)) != sizeof(si))
+		return false;
+	if (si.ssi_signo == SIGCHLD)
+		return waitpid(r->child, status, WNOHANG) == r->child;
+	/* What the terminal sent, the command got too. */
+	if (si.ssi_code <= 0)
+		kill(r->child, si.ssi_signo);
+	return false;
+}
+
+static int wait_for_child(struct run *r, int sigfd, const char *command)
+{
+	struct pollfd fds[2] = {
+		{ .fd = sigfd, .events = POLLIN },
+		{ .fd = r->lock },
+	};
+	int status;
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) {
+			lost(r, command);
+			fds[1].fd = -1;
+		}
+		if (fds[0].revents && on_signal(r, sigfd, &status))
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+}
+
+static int run_child(struct run *r, const struct rdlock_grant *grant, char **argv)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	pid_t parent = getpid();
+	int sigfd, code, err;
+	sigset_t mask;
+	size_t i;
+
+	/* An inherited "ignore" would take the child's exit code away. */
+	sigaction(SIGCHLD, &dfl, &r->old_chld);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	for (i = 0; i < NR_FORWARDED; i++)
+		sigaddset(&mask, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	sigfd = signalfd(-1, &mask, SFD_CLOEXEC);
+	if (sigfd < 0) {
+		fprintf(stderr, "rdlock: signalfd: %s\n", strerror(errno));
+		return EXIT_ERROR;
+	}
+	fflush(NULL);
+	r->child = fork();
+	if (r->child < 0) {
+		fprintf(stderr, "rdlock: cannot fork: %s\n", strerror(errno));
+		return EXIT_ERROR;
+	}
+	if (!r->child)
+		exec_command(r, grant, parent, argv);
+
+	code = wait_for_child(r, sigfd, argv[0]);
+	err = rdlock_release(r->lock);
+	if (err == -EKEYREVOKED)
+		lost(r, argv[0]);
+	else if (err)
+		return fail(RDLOCK_CMD_RELEASE, err, &r->t);
+	return r->lost ? EXIT_ERROR : code;
+}
+
+static int get_options(const struct args *a, struct run *r, unsigned int *mode, uint64_t *deadline)
+{
+	const char *on_loss = opt_val(a, "on-loss");
+	const char *timeout = opt_val(a, "timeout");
+
+	if (opt_val(a, "shared") && opt_val(a, "exclusive"))
+		return usage_error(a, "-s and -x exclude each other");
+	if (timeout && opt_val(a, "nonblock"))
+		return usage_error(a, "-n and -w exclude each other");
+	if (on_loss && strcmp(on_loss, "kill") && strcmp(on_loss, "wait"))
+		return usage_error(a, "--on-loss is wait or kill");
+	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
+	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
+	/* A key that is new on this node is asked of its home, also with -n. */
+	if (opt_val(a, "nonblock"))
+		timeout = "10";
+	return parse_wait(a, timeout ? timeout : "inf", deadline);
+}
+
+int cmd_run(const struct args *a)
+{
+	bool verbose = opt_val(a, "verbose");
+	struct rdlock_grant grant;
+	uint64_t deadline, start;
+	char token[OUT_HEX_STR], instance[OUT_HEX_STR], flags[32];
+	struct run r = {};
+	unsigned int mode = 0;
+	int space, err;
+
+	err = parse_key(a, a->pos[0], false, &r.t);
+	if (!err)
+		err = get_options(a, &r, &mode, &deadline);
+	if (err)
+		return err;
+
+	start = rdlock_deadline_in(0);
+	space = open_space(&r.t);
+	if (space < 0)
+		return -space;
+	r.lock = rdlock_lock_open(space, r.t.key, r.t.key_len, RDLOCK_KIND_DEFAULT, 0, deadline);
+	close(space);
+	if (r.lock < 0)
+		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
+	if (opt_val(a, "nonblock"))
+		err = rdlock_try(r.lock, mode, &grant);
+	else
+		err = rdlock_acquire(r.lock, mode, deadline, &grant);
+	if (err)
+		return fail(RDLOCK_CMD_ACQUIRE, err, &r.t);
+
+	if (verbose) {
+		flag_words(grant.flags, flags, sizeof(flags));
+		fprintf(stderr, "rdlock: got '%s/%s' after %.6f s: token %s, instance %s%s%s\n", r.t.space_text,
+			r.t.key_text, (rdlock_deadline_in(0) - start) / 1e9, out_hex_str(grant.token, token),
+			out_hex_str(grant.instance, instance), *flags ? ", " : "", flags);
+	}
+	return run_child(&r, &grant, a->rest);
+}

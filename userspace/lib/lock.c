@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks and counters.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib.h"
+#include "rdlock.h"
+
+int rdlock_lock_open(int space, const void *key, size_t len, unsigned int kind, unsigned int flags,
+		     uint64_t deadline)
+{
+	struct rdlock_lock_open o = {
+		.size = sizeof(o),
+		.flags = flags,
+		.kind = kind,
+		.deadline = deadline,
+	};
+	int err = lib_name(o.key, &o.key_len, key, len);
+
+	return err ? err : lib_call(space, RDLOCK_IOC_LOCK_OPEN, &o);
+}
+
+static int acquire(int lock, unsigned int mode, unsigned int flags, uint64_t deadline,
+		   struct rdlock_grant *grant)
+{
+	struct rdlock_acquire a = {
+		.size = sizeof(a),
+		.mode = mode,
+		.flags = flags,
+		.deadline = deadline,
+	};
+	int err = lib_call(lock, RDLOCK_IOC_ACQUIRE, &a);
+
+	if (err < 0)
+		return err;
+	if (grant)
+		*grant = (struct rdlock_grant) {
+			.token = a.out_token,
+			.instance = a.out_instance,
+			.flags = a.out_flags,
+		};
+	return 0;
+}
+
+int rdlock_acquire(int lock, unsigned int mode, uint64_t deadline, struct rdlock_grant *grant)
+{
+	return acquire(lock, mode, 0, deadline, grant);
+}
+
+int rdlock_try(int lock, unsigned int mode, struct rdlock_grant *grant)
+{
+	return acquire(lock, mode, RDLOCK_ACQUIRE_TRY, 0, grant);
+}
+
+int rdlock_release(int lock)
+{
+	struct rdlock_release r = { .size = sizeof(r) };
+
+	return lib_call(lock, RDLOCK_IOC_RELEASE, &r);
+}
+
+int rdlock_cancel(int lock)
+{
+	struct rdlock_release r = { .size = sizeof(r) };
+
+	return lib_call(lock, RDLOCK_IOC_CANCEL, &r);
+}
+
+int rdlock_get_status(int lock, struct rdlock_status *status)
+{
+	memset(status, 0, sizeof(*status));
+	status->size = sizeof(*status);
+	return lib_call(lock, RDLOCK_IOC_STATUS, status);
+}
+
+int rdlock_counter_open(int space, const void *key, size_t len, unsigned int cells,
+			uint64_t deadline)
+{
+	struct rdlock_counter_open o = {
+		.size = sizeof(o),
+		.cells = cells,
+		.deadline = deadline,
+	};
+	int err = lib_name(o.key, &o.key_len, key, len);
+
+	return err ? err : lib_call(space, RDLOCK_IOC_COUNTER_OPEN, &o);
+}
+
+static int operate(int counter, unsigned long cmd, struct rdlock_counter_op *op, uint64_t *old)
+{
+	int err;
+
+	op->size = sizeof(*op);
+	err = lib_call(counter, cmd, op);
+	if (err < 0)
+		return err;
+	if (old)
+		*old = op->out_old;
+	return 0;
+}
+
+int rdlock_counter_add(int counter, unsigned int cell, uint64_t addend, uint64_t deadline,
+		       uint64_t *old)
+{
+	struct rdlock_counter_op op = { .cell = cell, .arg = addend, .deadline = deadline };
+
+	return operate(counter, RDLOCK_IOC_COUNTER_ADD, &op, old);
+}
+
+int rdlock_counter_cas(int counter, unsigned int cell, uint64_t expect, uint64_t desired,
+		       uint64_t deadline, uint64_t *old)
+{
+	struct rdlock_counter_op op = {
+		.cell = cell,
+		.arg = desired,
+		.expect = expect,
+		.deadline = deadline,
+	};
+
+	return operate(counter, RDLOCK_IOC_COUNTER_CAS, &op, old);
+}
+
+int rdlock_counter_read(int counter, unsigned int cell, uint64_t deadline, uint64_t *value)
+{
+	struct rdlock_counter_op op = { .cell = cell, .deadline = deadline };
+
+	return operate(counter, RDLOCK_IOC_COUNTER_READ, &op, value);
+}
+
+/* Every counter has a cell 0, and every reply says how many there are. */
+int rdlock_counter_cells(int counter, uint64_t deadline)
+{
+	struct rdlock_counter_op op = { .deadline = deadline };
+	int err = operate(counter, RDLOCK_IOC_COUNTER_READ, &op, NULL);
+
+	return err ? err : (int)op.out_cells;
+}
