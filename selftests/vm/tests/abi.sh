@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+# The ioctl contract, called rightly and in every wrong way
+# vms: 1
+# smp: 1
+# timeout: 180
+# needs: rdlock.ko abi_test
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+plan 3
+
+check "the module loads" load_rdlock
+run_ktap abi_test
+check "nothing keeps the module" unload_rdlock
