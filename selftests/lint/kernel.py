@@ -45,6 +45,7 @@ def mirror(names, tree):
 
 def kernel_make(folder, args):
     make = subprocess.run(["make", "-C", str(build_dir()), f"M={folder}", "--no-print-directory", "-s"] + args,
+                          env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return make.returncode, make.stdout.decode(errors="replace")
 

@@ -25,10 +25,12 @@ for name in kbuilds:
     for sub in re.findall(r"(\S+)/(?=\s|$)", " ".join(re.findall(r"^obj-\S+\s*[:+]?=(.*)$", text, re.M))):
         inside.add(name.rsplit("/", 1)[0] + "/" + sub)
 folders = sorted({n.rsplit("/", 1)[0] for n in kbuilds} - inside, key=lambda n: (n.count("/"), n))
+if "Kbuild" in names:
+    folders = ["."]
 
 symvers = tree / "kmod/Module.symvers"
 for folder in folders:
-    args = ["W=1e", "C=2", "CF=-Wsparse-error", "-j1", "-k"]
+    args = ["W=1e", "C=2", "CF=-Wsparse-error", "CONFIG_DEBUG_INFO_BTF_MODULES=", "-j2", "-k"]
     if folder != "kmod" and symvers.exists():
         args.append(f"KBUILD_EXTRA_SYMBOLS={symvers}")
     status, output = kernel_make(tree / folder, args + ["modules"])
