@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A constant that the documentation quotes as "``NAME`` = value" has that value; fault points and counters are named."""
+"""A constant that the documentation quotes as "``NAME`` = value" has that value; fault points are named; one version."""
 
 import re
 
@@ -30,4 +30,11 @@ for name in files("kmod/fabric/fault_list.h"):
     for m in re.finditer(r"^\s*X\((\w+),", src, re.M):
         if f"``{m.group(1)}``" not in everything:
             report(name, src.count("\n", 0, m.start(1)) + 1, f"fault point {m.group(1)} is not in the documentation")
+
+said = re.search(r'^#define RDLOCK_VERSION\s+"([^"]+)"', "".join(text(n) for n in files("kmod/main.h")), re.M)
+for name, pattern in (("packaging/dkms.conf", r'^PACKAGE_VERSION="([^"]+)"'), ("CHANGES", r"^(\d[\w.]*)$")):
+    for path in files(name):
+        m = re.search(pattern, text(path), re.M)
+        if said and (not m or m.group(1) != said.group(1)):
+            report(path, 1, f"the version is not that of kmod/main.h, {said.group(1)}")
 finish()
