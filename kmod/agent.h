@@ -45,6 +45,7 @@ struct rdlock_agent_key {
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the fabric's.
  * @core: the protocol
  * @queue: waiting handles (struct rdlock.node), head first
+ * @handles: all handles (struct rdlock.all), so that they can be revoked
  * @user: the handle that has the lock, NULL: none
  * @op: the operation in flight, while @core.io says so
  * @addr, @table, @slot: where the word is
@@ -68,6 +69,7 @@ struct rdlock_agent {
 	bool registered;
 	struct rdl_lock core;
 	struct list_head queue;
+	struct list_head handles;
 	struct rdlock *user;
 	struct rdf_op op;
 	struct rdf_addr addr;
@@ -94,7 +96,10 @@ void rdlock_agent_release(struct rdlock_agent *a);			/* @a->lock held; the user 
 void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch);
 void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_msg_rebuilt *m);
 void rdlock_agent_lease(struct rdlock_agent *a);
-/* Everything is lost; waiters without a deadline, or all of them with @all, fail with @err. */
+/*
+ * The session is lost: what is held is revoked, waiters without a deadline fail with @err. With @all (the space goes away, or
+ * came back as another instance) every handle is revoked and every waiter fails.
+ */
 void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
 
 /* RCU lookup by the home's address; a reference or NULL. */

@@ -72,7 +72,7 @@ struct rdlock_ioctl {
 
 #define RDLOCK_IOCTL(_cmd, _fn, _type, _last, ...)				\
 	{									\
-		.cmd = RDLOCK_IOC_##_cmd,					\
+		.cmd = (_cmd),							\
 		.size = sizeof(struct _type) +					\
 			BUILD_BUG_ON_ZERO(sizeof(struct _type) >		\
 					  sizeof(union rdlock_ubuf)),		\
@@ -185,11 +185,11 @@ static int rdlock_counter_read_fn(struct file *file, union rdlock_ubuf *u)
 }
 
 static const struct rdlock_ioctl rdlock_counter_ioctls[] = {
-	RDLOCK_IOCTL(COUNTER_ADD, rdlock_counter_add_fn, rdlock_counter_op, out_old,
+	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_ADD, rdlock_counter_add_fn, rdlock_counter_op, out_old,
 		     .reply = true),
-	RDLOCK_IOCTL(COUNTER_CAS, rdlock_counter_cas_fn, rdlock_counter_op, out_old,
+	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_CAS, rdlock_counter_cas_fn, rdlock_counter_op, out_old,
 		     .reply = true),
-	RDLOCK_IOCTL(COUNTER_READ, rdlock_counter_read_fn, rdlock_counter_op, out_old,
+	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_READ, rdlock_counter_read_fn, rdlock_counter_op, out_old,
 		     .reply = true),
 };
 
@@ -281,11 +281,11 @@ static int rdlock_status_fn(struct file *file, union rdlock_ubuf *u)
 }
 
 static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
-	RDLOCK_IOCTL(ACQUIRE, rdlock_acquire_fn, rdlock_acquire, out_instance, .reply = true,
+	RDLOCK_IOCTL(RDLOCK_IOC_ACQUIRE, rdlock_acquire_fn, rdlock_acquire, out_instance, .reply = true,
 		     .undo = rdlock_acquire_undo),
-	RDLOCK_IOCTL(RELEASE, rdlock_release_fn, rdlock_release, flags),
-	RDLOCK_IOCTL(CANCEL, rdlock_cancel_fn, rdlock_release, flags),
-	RDLOCK_IOCTL(STATUS, rdlock_status_fn, rdlock_status, out_instance, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_RELEASE, rdlock_release_fn, rdlock_release, flags),
+	RDLOCK_IOCTL(RDLOCK_IOC_CANCEL, rdlock_cancel_fn, rdlock_release, flags),
+	RDLOCK_IOCTL(RDLOCK_IOC_STATUS, rdlock_status_fn, rdlock_status, out_instance, .reply = true),
 };
 
 static long rdlock_lock_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -320,8 +320,8 @@ static void rdlock_lock_fdinfo(struct seq_file *m, struct file *file)
 	if (status.out_state < ARRAY_SIZE(states))
 		seq_printf(m, "rdlock-state:\t%s\n", states[status.out_state]);
 	seq_printf(m, "rdlock-mode:\t%u\n", status.out_mode);
-	seq_printf(m, "rdlock-token:\t%llx\n", status.out_token);
-	seq_printf(m, "rdlock-instance:\t%llx\n", status.out_instance);
+	seq_printf(m, "rdlock-token:\t0x%016llx\n", status.out_token);
+	seq_printf(m, "rdlock-instance:\t0x%016llx\n", status.out_instance);
 }
 
 static int rdlock_lock_release(struct inode *inode, struct file *file)
@@ -433,9 +433,9 @@ put_fd:
 }
 
 static const struct rdlock_ioctl rdlock_space_ioctls[] = {
-	RDLOCK_IOCTL(SPACE_STAT, rdlock_space_stat_fn, rdlock_space_stat, out_dev, .reply = true),
-	RDLOCK_IOCTL(LOCK_OPEN, rdlock_lock_open_fn, rdlock_lock_open, key),
-	RDLOCK_IOCTL(COUNTER_OPEN, rdlock_counter_open_fn, rdlock_counter_open, key),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_STAT, rdlock_space_stat_fn, rdlock_space_stat, out_dev, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_LOCK_OPEN, rdlock_lock_open_fn, rdlock_lock_open, key),
+	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_OPEN, rdlock_counter_open_fn, rdlock_counter_open, key),
 };
 
 static long rdlock_space_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -665,13 +665,13 @@ put_fd:
 }
 
 static const struct rdlock_ioctl rdlock_dev_ioctls[] = {
-	RDLOCK_IOCTL(INFO, rdlock_info_fn, rdlock_info, out_version, .reply = true),
-	RDLOCK_IOCTL(SPACE_CREATE, rdlock_create_fn, rdlock_space_create, name),
-	RDLOCK_IOCTL(SPACE_JOIN, rdlock_join_fn, rdlock_space_join, name),
-	RDLOCK_IOCTL(SPACE_LEAVE, rdlock_leave_fn, rdlock_space_name, name),
-	RDLOCK_IOCTL(SPACE_DESTROY, rdlock_destroy_fn, rdlock_space_name, name),
-	RDLOCK_IOCTL(SPACE_LIST, rdlock_list_fn, rdlock_space_list, stats, .reply = true),
-	RDLOCK_IOCTL(SPACE_OPEN, rdlock_space_open_fn, rdlock_space_name, name),
+	RDLOCK_IOCTL(RDLOCK_IOC_INFO, rdlock_info_fn, rdlock_info, out_version, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_CREATE, rdlock_create_fn, rdlock_space_create, name),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_JOIN, rdlock_join_fn, rdlock_space_join, name),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_LEAVE, rdlock_leave_fn, rdlock_space_name, name),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_DESTROY, rdlock_destroy_fn, rdlock_space_name, name),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_LIST, rdlock_list_fn, rdlock_space_list, stats, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_OPEN, rdlock_space_open_fn, rdlock_space_name, name),
 };
 
 static long rdlock_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

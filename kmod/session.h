@@ -50,8 +50,10 @@ struct rdlock_space;
  * @lease_low: an agent holds back a grant until the lease is renewed. Protected by space->lock.
  * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by space->lock.
  * @hello_sent: boottime ns of the last HELLO, where the lease of a new session starts. Protected by space->lock.
+ * @connecting: rdf_link_connect() was called, its link is not known here yet. Protected by space->lock.
+ * @other_instance: the space was created anew since; all handles are to be revoked. Protected by space->lock.
  * @last_err: why there is no session, negative errno. Protected by space->lock.
- * @backoff_ms: until the next connect. Only used on space->wq.
+ * @backoff_ms: until the next connect. Protected by space->lock.
  * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's lock
  * @req: last number given. Protected by @calls' lock.
  * @wq: woken at every change of the above
@@ -62,6 +64,8 @@ struct rdlock_session {
 	bool local;
 	bool stopped;
 	bool lost;
+	bool connecting;
+	bool other_instance;
 	struct rdf_link *link;
 	u32 no;
 	u64 id;
@@ -115,7 +119,10 @@ int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 /* A message from the home. Context: softirq, or process at the home itself. */
 void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
 
-/* RDL_F_* for an agent whose address belongs to session @no; *@link gets the link without a reference. Caller is in BH. */
+/* The first time: also fails at once when the home refuses for good. */
+int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline);
+
+/* RDL_F_* for an agent whose address belongs to session @no; with RDL_F_LINK *@link, if wanted, gets a reference. */
 u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **link);
 bool rdlock_session_lease_ok(struct rdlock_space *space);
 

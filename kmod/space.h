@@ -60,7 +60,7 @@ struct rdlock_space_params {
  * @mode, @uid, @gid: fixed at creation
  * @openers: fds, handles and kernel users. Protected by @lock.
  * @lock: protects the fields that name it; innermost but for the fabric's locks; taken with BH off
- * @state, @reason, @since: see rdlock_space_set_state(). Protected by @lock.
+ * @state, @reason, @since: see rdlock_space_set_state_locked(). Protected by @lock.
  * @stopping: no new opener. Protected by @lock.
  * @instance: random number of the space's creation; a member learns it in WELCOME. Protected by @lock.
  * @dom: RDMA domain; set by create and by the session, both before anything uses it. Protected by @lock where it changes.
@@ -73,6 +73,9 @@ struct rdlock_space_params {
  * @by_slot: (table, lock) -> agent, for messages; RCU lookup, BH-safe xarray lock
  * @local_rx: messages of this node to itself (home only). Protected by @lock.
  * @local_work: delivers @local_rx
+ * @dead_work: the device is gone or the words cannot be changed any more: give everything up
+ * @down_mutex: serialises the ways in which a space ends; @down: it has ended. Protected by @down_mutex.
+ * @free_work: the last reference may go in a context that must not sleep
  * @stats: see stats.h
  * @debugfs: its directory
  */
@@ -113,6 +116,11 @@ struct rdlock_space {
 	struct list_head local_rx;
 	struct work_struct local_work;
 
+	struct work_struct dead_work;
+	struct mutex down_mutex;
+	bool down;
+	struct work_struct free_work;
+
 	struct rdlock_stats __percpu *stats;
 	struct dentry *debugfs;
 };
@@ -142,8 +150,11 @@ int rdlock_space_all(struct net *net, struct rdlock_space ***out);
 int rdlock_space_init(void);	/* pernet */
 void rdlock_space_exit(void);
 struct rdlock_space *rdlock_space_ref(struct rdlock_space *space);
-void rdlock_space_set_state(struct rdlock_space *space, enum rdlock_space_state state, int reason);
+/* space->lock is held; STOPPING and DEAD are not left again. */
+void rdlock_space_set_state_locked(struct rdlock_space *space, enum rdlock_space_state state, int reason);
 bool rdlock_space_is_stopping(struct rdlock_space *space);
+/* The space cannot go on: everything in it is revoked, only leaving or destroying is left. Context: any. */
+void rdlock_space_give_up(struct rdlock_space *space, int err);
 
 /* "name" for messages to people: unprintable bytes escaped; @buf of RDLOCK_NAME_STR. */
 #define RDLOCK_NAME_STR	(4 * RDLOCK_NAME_MAX + 1)

@@ -30,6 +30,7 @@ struct rdlock_space;
  * @has_deadline: Protected by agent->lock.
  * @grant: valid in GRANTED and HELD. Protected by agent->lock.
  * @node: in agent->queue while PENDING. Protected by agent->lock.
+ * @all: in agent->handles. Protected by agent->lock.
  * @wq: the sleeper and pollers
  * @timer: deadline of an asynchronous request
  * @fn, @ctx: of rdlock_acquire_async(). Protected by agent->lock.
@@ -47,6 +48,7 @@ struct rdlock {
 	bool has_deadline;
 	struct rdlock_grant grant;
 	struct list_head node;
+	struct list_head all;
 	wait_queue_head_t wq;
 	struct hrtimer timer;
 	rdlock_granted_fn fn;
@@ -81,5 +83,8 @@ int rdlock_handle_release(struct rdlock *l);
 bool rdlock_handle_valid(struct rdlock *l);
 __poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt);
 void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out);
+
+/* Sleep on @wq until @cond(@arg), a signal, or @deadline (absolute, CLOCK_MONOTONIC): 0, -ERESTARTSYS, -ETIMEDOUT. */
+int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg, ktime_t deadline, bool interruptible);
 
 #endif /* RDLOCK_WAIT_H */

@@ -49,7 +49,7 @@ static u64 backoff(struct rdl_lock *l, u32 rnd)
 	if (l->k < RDL_SPIN_KMAX)
 		l->k++;
 	if (rdl_bust(NO_BACKOFF))
-		return 0;
+		return 1;
 	return half + ((u64)rnd * (half + 1) >> 32);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdlock_inum: the inode-number allocator of a pretended shared file system, as an example of rdlock's kernel interface.
+ * rdlock_inum: the inode-number allocator of a pretended shared file system, as an example of rdlock's kernel
+ * interface.
  *
- * Every node that mounts the file system needs inode numbers that no other node uses. The numbers are divided into groups,
- * as block groups divide a disk. How much of each group is taken, and how much is taken in all (what statfs would tell), is
- * shared by the nodes: cells of a distributed counter. Group and total have to agree, so changing them takes a lock.
+ * Every node that mounts the file system needs inode numbers that no other node uses. The numbers are divided
+ * into groups, as block groups divide a disk. How much of each group is taken, and how much is taken in all
+ * (what statfs would tell), is shared by the nodes: cells of a distributed counter. Group and total have to
+ * agree, so changing them takes a lock.
  *
  *	node 0            node 1                 cells at the home
  *	next 3, end 64    next 1030, end 1088    total 128 | group 0: 64 | group 1: 64 | group 2: 0 ...
@@ -13,15 +15,16 @@
  *
  * What a consumer of rdlock has to care for, and where to look:
  *
- *   - opening, closing, deadlines: inum_open(), inum_close(); a handle is one owner, so here a mutex makes the threads of
- *     this node take turns at it
- *   - a node that died holding the lock: inum_take_range() is told by RDLOCK_GRANT_OWNER_DIED, and makes the cells agree
- *     before it trusts them: inum_recount()
- *   - an operation that may or may not have happened, -EREMOTEIO: order the changes so that the worst outcome is harmless.
- *     Here the group is changed first, and a range whose outcome is unknown is never used; the total is then counted anew
+ *   - opening, closing, deadlines: inum_open(), inum_close(); a handle is one owner, so here a mutex makes
+ *     the threads of this node take turns at it
+ *   - a node that died holding the lock: inum_take_range() is told by RDLOCK_GRANT_OWNER_DIED, and makes the
+ *     cells agree before it trusts them: inum_recount()
+ *   - an operation that may or may not have happened, -EREMOTEIO: order the changes so that the worst outcome
+ *     is harmless. Here the group is changed first, and a range whose outcome is unknown is never used; the
+ *     total is then counted anew
  *   - this node was cut off, -EKEYREVOKED: what the handle held is gone; inum_refill() opens it again
- *   - the space was destroyed and made again: its cells are 0 and would give every number a second time. The grant names
- *     another instance, and inum_take_range() refuses with -ESTALE
+ *   - the space was destroyed and made again: its cells are 0 and would give every number a second time. The
+ *     grant names another instance, and inum_take_range() refuses with -ESTALE
  *
  * Reading debugfs rdlock_inum/next gives the next number.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdlock_torture: threads that take one lock, on as many nodes as load this module with the same space and key, and look
- * for a second owner. It is a consumer like any other: exported symbols only.
+ * rdlock_torture: threads that take one lock, on as many nodes as load this module with the same space and
+ * key, and look for a second owner. It is a consumer like any other: exported symbols only.
  *
  * What a holder checks, each in a cell of a counter that only the holder may touch:
  *
@@ -11,8 +11,9 @@
  *
  * and a word of this node's memory, which needs no working network to be right.
  *
- * A holder that was cut off (-EKEYREVOKED) leaves CELL_OWNER behind; its heir knows by RDLOCK_GRANT_OWNER_DIED that this is
- * no error. type=busted leaves the lock out now and then: a test that passes with it is no test.
+ * A holder that was cut off (-EKEYREVOKED) leaves CELL_OWNER behind; its heir knows by
+ * RDLOCK_GRANT_OWNER_DIED that this is no error. type=busted leaves the lock out now and then: a test that
+ * passes with it is no test.
  *
  * The verdict is one line, in the log and in debugfs rdlock_torture/result: "rdlock_torture: PASS: ..." or "FAIL".
  */
@@ -246,8 +247,8 @@ DEFINE_SHOW_ATTRIBUTE(result);
 /* ---- cells ---- */
 
 /*
- * Nobody but the holder writes the cells, so what became of an operation without an answer can be looked up, and one that
- * was not done be repeated. Not worth it without the lock.
+ * Nobody but the holder writes the cells, so what became of an operation without an answer can be looked up,
+ * and one that was not done be repeated. Not worth it without the lock.
  */
 static bool tort_again(struct tort_thread *t, int err, ktime_t give_up)
 {

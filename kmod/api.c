@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What kernel consumers call. Thin: checks, lockdep, and the functions that the ioctls use too.
+ *
+ * lockdep sees a distributed lock as a mutex of the class of the place that opened it (as ocfs2 does for its cluster locks): an
+ * inversion between two of them, or between one and a local mutex, is reported on one machine before it deadlocks two. An
+ * asynchronous grant belongs to no task, so lockdep is told nothing about it.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "agent.h"
+#include "compat.h"
+#include "object.h"
+#include "space.h"
+#include "wait.h"
+#include "include/linux/rdlock.h"
+
+/**
+ * rdlock_space_get - find a space by name
+ * @net: net namespace it was created or joined in
+ * @name: its name
+ * @len: bytes of @name
+ *
+ * A space with users cannot be left or destroyed unless by force.
+ *
+ * Context: process, may sleep.
+ * Return: the space, to be given back by rdlock_space_put(), or ERR_PTR: -ENOENT, -ESHUTDOWN.
+ */
+struct rdlock_space *rdlock_space_get(struct net *net, const char *name, size_t len)
+{
+	struct rdlock_space *space;
+	int err;
+
+	if (!len || len > RDLOCK_NAME_MAX)
+		return ERR_PTR(-EINVAL);
+	space = rdlock_space_find(net, name, len);
+	if (!space)
+		return ERR_PTR(-ENOENT);
+	err = rdlock_space_pin(space);
+	rdlock_space_unref(space);
+	return err ? ERR_PTR(err) : space;
+}
+RDLOCK_EXPORT(rdlock_space_get);
+
+/**
+ * rdlock_space_put - give a space back
+ * @space: of rdlock_space_get()
+ *
+ * Context: any.
+ */
+void rdlock_space_put(struct rdlock_space *space)
+{
+	rdlock_space_unpin(space);
+}
+RDLOCK_EXPORT(rdlock_space_put);
+
+/**
+ * rdlock_space_ready - is there a session with the home?
+ * @space: space
+ *
+ * Context: any. Return: true if locks can be acquired now; it may change at any time.
+ */
+bool rdlock_space_ready(struct rdlock_space *space)
+{
+	return READ_ONCE(space->state) == RDLOCK_SPACE_READY;
+}
+RDLOCK_EXPORT(rdlock_space_ready);
+
+/**
+ * __rdlock_open - see rdlock_open()
+ * @space: space
+ * @key: key
+ * @len: its bytes
+ * @kind: enum rdlock_kind
+ * @deadline: CLOCK_MONOTONIC
+ * @class: lockdep class
+ * @class_name: its name
+ *
+ * Context: process, sleeps, killable. Return: the lock or ERR_PTR.
+ */
+struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t len, u32 kind, ktime_t deadline,
+			     struct lock_class_key *class, const char *class_name)
+{
+	struct rdlock *l;
+
+	might_sleep();
+	if (!len || len > RDLOCK_NAME_MAX)
+		return ERR_PTR(-EINVAL);
+	l = rdlock_handle_open(space, key, len, kind, deadline, false);
+	if (IS_ERR(l))
+		return l;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	lockdep_init_map(&l->dep_map, class_name, class, 0);
+	l->has_dep = true;
+#endif
+	return l;
+}
+RDLOCK_EXPORT(__rdlock_open);
+
+/**
+ * rdlock_close - close a lock
+ * @lock: lock; held or wanted: it is released or withdrawn
+ *
+ * Context: process, sleeps; not from the lock's own rdlock_granted_fn.
+ */
+void rdlock_close(struct rdlock *lock)
+{
+	might_sleep();
+	rdlock_handle_close(lock);
+}
+RDLOCK_EXPORT(rdlock_close);
+
+static void dep_acquired(struct rdlock *l, int try, unsigned long ip)
+{
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	if (l->has_dep)
+		mutex_acquire(&l->dep_map, 0, try, ip);
+#endif
+}
+
+static void dep_released(struct rdlock *l, unsigned long ip)
+{
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	if (l->has_dep && lock_is_held(&l->dep_map))
+		mutex_release(&l->dep_map, ip);
+#endif
+}
+
+/**
+ * rdlock_acquire - acquire a lock
+ * @lock: lock, not held by this handle
+ * @mode: RDLOCK_EXCLUSIVE; RDLOCK_SHARED where the kind has it
+ * @deadline: CLOCK_MONOTONIC; KTIME_MAX: for ever
+ * @grant: filled on success; may be NULL
+ *
+ * Context: process, sleeps, killable. Not from memory reclaim: the fabric may need memory to make progress.
+ * Return: 0 with the lock held; nothing is held with any error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home could not
+ * be reached), -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting),
+ * -EKEYREVOKED (this node was cut off; close and open again if the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN.
+ */
+int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant)
+{
+	int err;
+
+	might_sleep();
+	/* Before the wait, so that an inversion is reported even when it does not deadlock today. */
+	dep_acquired(lock, 0, _RET_IP_);
+	err = rdlock_request(lock, mode, 0, deadline, grant);
+	if (err)
+		dep_released(lock, _RET_IP_);
+	return err;
+}
+RDLOCK_EXPORT(rdlock_acquire);
+
+/**
+ * rdlock_try - acquire a lock if nobody holds it
+ * @lock: lock
+ * @mode: as for rdlock_acquire()
+ * @grant: filled on success; may be NULL
+ *
+ * Context: process, sleeps for about a round trip to the home, killable.
+ * Return: 0; -EAGAIN somebody has it; -EHOSTUNREACH; others as rdlock_acquire().
+ */
+int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
+{
+	int err;
+
+	might_sleep();
+	err = rdlock_request(lock, mode, RDLOCK_REQ_TRY, KTIME_MAX, grant);
+	if (!err)
+		dep_acquired(lock, 1, _RET_IP_);
+	return err;
+}
+RDLOCK_EXPORT(rdlock_try);
+
+/**
+ * rdlock_acquire_async - acquire a lock without waiting
+ * @lock: lock
+ * @mode: as for rdlock_acquire()
+ * @deadline: then @fn is called with -ETIMEDOUT
+ * @fn: called once when it is decided, unless rdlock_cancel() or rdlock_close() come first; also when it is decided at once
+ * @ctx: for @fn
+ *
+ * Context: any that may take a BH lock.
+ * Return: 0, @fn will tell; or an error as of rdlock_acquire(), @fn is not called.
+ */
+int rdlock_acquire_async(struct rdlock *lock, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx)
+{
+	return rdlock_request_async(lock, mode, deadline, fn, ctx);
+}
+RDLOCK_EXPORT(rdlock_acquire_async);
+
+/**
+ * rdlock_cancel - withdraw an asynchronous acquire
+ * @lock: lock
+ *
+ * Context: process. Return: 0: it is withdrawn, or was granted and is given back, and its function is not called any more (it
+ * may be running); -ENOENT: there was none.
+ */
+int rdlock_cancel(struct rdlock *lock)
+{
+	return rdlock_request_cancel(lock);
+}
+RDLOCK_EXPORT(rdlock_cancel);
+
+/**
+ * rdlock_release - release a lock
+ * @lock: lock
+ *
+ * Never waits: the operation goes out and its completion is dealt with behind the scenes.
+ *
+ * Context: any that may take a BH lock. Return: 0; -EPERM not held; -EKEYREVOKED it was lost meanwhile: what was done under it
+ * may have raced with the next owner.
+ */
+int rdlock_release(struct rdlock *lock)
+{
+	dep_released(lock, _RET_IP_);
+	return rdlock_handle_release(lock);
+}
+RDLOCK_EXPORT(rdlock_release);
+
+/**
+ * rdlock_valid - is it still held?
+ * @lock: lock that was acquired
+ *
+ * Context: any. Return: false once this node may have been cut off; true is only as good as the moment.
+ */
+bool rdlock_valid(struct rdlock *lock)
+{
+	return rdlock_handle_valid(lock);
+}
+RDLOCK_EXPORT(rdlock_valid);
+
+/**
+ * rdlock_counter_open - open a counter by key
+ * @space: space
+ * @key: 1 to 64 bytes; counters and locks have separate keys
+ * @len: bytes of @key
+ * @cells: number of cells; 0: as many as it has
+ * @deadline: CLOCK_MONOTONIC
+ *
+ * Context: process, sleeps, killable. Return: counter or ERR_PTR: -ENOENT, -EEXIST (another number of cells), -ENOSPC,
+ * -EHOSTUNREACH, -EINVAL.
+ */
+struct rdlock_counter *rdlock_counter_open(struct rdlock_space *space, const void *key, size_t len, u32 cells,
+					   ktime_t deadline)
+{
+	might_sleep();
+	if (!len || len > RDLOCK_NAME_MAX)
+		return ERR_PTR(-EINVAL);
+	return rdlock_counter_do_open(space, key, len, cells, deadline, false);
+}
+RDLOCK_EXPORT(rdlock_counter_open);
+
+/**
+ * rdlock_counter_close - close a counter
+ * @counter: counter
+ *
+ * Its cells stay until the space is destroyed.
+ *
+ * Context: process.
+ */
+void rdlock_counter_close(struct rdlock_counter *counter)
+{
+	rdlock_counter_do_close(counter);
+}
+RDLOCK_EXPORT(rdlock_counter_close);
+
+/**
+ * rdlock_counter_cells - number of cells
+ * @counter: counter
+ *
+ * Context: any. Return: at least 1.
+ */
+u32 rdlock_counter_cells(struct rdlock_counter *counter)
+{
+	return rdlock_counter_nr_cells(counter);
+}
+RDLOCK_EXPORT(rdlock_counter_cells);
+
+/**
+ * rdlock_counter_add - add to a cell
+ * @counter: counter
+ * @cell: index
+ * @addend: modulo 2^64
+ * @deadline: until then an unreachable home is waited for
+ * @old: the value before
+ *
+ * Context: process, sleeps, killable.
+ * Return: 0; -EREMOTEIO it may or may not have happened, and is never repeated; -ERANGE; -EHOSTUNREACH, -ERESTARTSYS it did
+ * not happen; -EKEYREVOKED the space was created anew since.
+ */
+int rdlock_counter_add(struct rdlock_counter *counter, u32 cell, u64 addend, ktime_t deadline, u64 *old)
+{
+	might_sleep();
+	return rdlock_counter_do(counter, RDLOCK_COUNTER_ADD, cell, addend, 0, deadline, false, old);
+}
+RDLOCK_EXPORT(rdlock_counter_add);
+
+/**
+ * rdlock_counter_cas - compare and swap a cell
+ * @counter: counter
+ * @cell: index
+ * @expect: stored only if the cell holds this
+ * @desired: what is stored
+ * @deadline: as for rdlock_counter_add()
+ * @old: the value before; it was stored if that is @expect
+ *
+ * Context: process, sleeps, killable. Return: as rdlock_counter_add().
+ */
+int rdlock_counter_cas(struct rdlock_counter *counter, u32 cell, u64 expect, u64 desired, ktime_t deadline, u64 *old)
+{
+	might_sleep();
+	return rdlock_counter_do(counter, RDLOCK_COUNTER_CAS, cell, desired, expect, deadline, false, old);
+}
+RDLOCK_EXPORT(rdlock_counter_cas);
+
+/**
+ * rdlock_counter_read - read a cell
+ * @counter: counter
+ * @cell: index
+ * @deadline: as for rdlock_counter_add()
+ * @value: its value
+ *
+ * Context: process, sleeps, killable. Return: as rdlock_counter_add(), never -EREMOTEIO but by a fatal signal.
+ */
+int rdlock_counter_read(struct rdlock_counter *counter, u32 cell, ktime_t deadline, u64 *value)
+{
+	might_sleep();
+	return rdlock_counter_do(counter, RDLOCK_COUNTER_READ, cell, 0, 0, deadline, false, value);
+}
+RDLOCK_EXPORT(rdlock_counter_read);

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The home of a space: keys, messages, start and stop.
+ */
+#include <linux/errno.h>
+#include <linux/jhash.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "home.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+
+/* An open that waits until the lock's recovery is over. */
+struct rdlock_parked {
+	struct list_head list;
+	u16 node;
+	u32 inc;
+	u32 req;
+};
+
+/* ---- messages out ---- */
+
+/* Sent to a node without a link it is lost: the node opens again when it is back, and is told then. */
+void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u32 len)
+{
+	struct rdlock_space *space = home->space;
+	struct rdf_link *link = NULL;
+	struct rdlock_member *m;
+
+	lockdep_assert_held(&home->mutex);
+	msg->src = cpu_to_le16(space->node);
+	msg->src_inc = cpu_to_le32(space->session.inc);
+	if (node == space->node) {
+		msg->dst_inc = msg->src_inc;
+		rdlock_session_recv(space, msg, len);
+		return;
+	}
+	m = home->member[node];
+	if (!m)
+		return;
+	msg->dst_inc = cpu_to_le32(m->inc);
+	spin_lock_bh(&home->lock);
+	if (m->peer)
+		link = rdf_link_get(m->peer->link);
+	spin_unlock_bh(&home->lock);
+	if (!link)
+		return;
+	/* A message that cannot be queued would be lost without trace on a live link: break it, the node then asks again. */
+	if (rdf_send(link, msg, len))
+		rdf_link_kill(link, -ENOBUFS);
+	rdf_link_put(link);
+}
+
+/* ---- keys ---- */
+
+static u32 key_hash(u8 obj, const u8 *name, u32 len)
+{
+	return jhash(name, len, obj);
+}
+
+static struct rdlock_key *key_find(struct rdlock_home *home, u8 obj, const u8 *name, u32 len)
+{
+	struct rdlock_key *key;
+
+	hash_for_each_possible(home->keys, key, hash, key_hash(obj, name, len))
+		if (key->obj == obj && key->len == len && !memcmp(key->name, name, len))
+			return key;
+	return NULL;
+}
+
+static struct rdlock_key *key_create(struct rdlock_home *home, const struct rdl_msg_open *o)
+{
+	struct rdlock_key *key;
+	int err;
+
+	if (home->nr_keys >= READ_ONCE(rdlock_max_keys))
+		return ERR_PTR(-ENOSPC);
+	key = kzalloc(sizeof(*key), GFP_KERNEL);
+	if (!key)
+		return ERR_PTR(-ENOMEM);
+	key->obj = o->obj;
+	key->kind = o->kind ? o->kind : home->space->kind;
+	key->len = o->key_len;
+	key->cells = le32_to_cpu(o->cells);
+	memcpy(key->name, o->key, o->key_len);
+	INIT_LIST_HEAD(&key->parked);
+	err = rdlock_slot_alloc(home, key);
+	if (err) {
+		kfree(key);
+		return ERR_PTR(err);
+	}
+	hash_add(home->keys, &key->hash, key_hash(key->obj, key->name, key->len));
+	home->nr_keys++;
+	return key;
+}
+
+static void key_free(struct rdlock_home *home, struct rdlock_key *key)
+{
+	struct rdlock_parked *p, *n;
+
+	list_for_each_entry_safe(p, n, &key->parked, list)
+		kfree(p);
+	hash_del(&key->hash);
+	home->nr_keys--;
+	kvfree(key->rec);
+	kfree(key);
+}
+
+static bool key_has_openers(const struct rdlock_key *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(key->openers); i++)
+		if (key->openers[i])
+			return true;
+	return false;
+}
+
+/* A lock that nobody has open any more goes, a counter lives as long as the space. */
+void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key)
+{
+	u64 w;
+
+	lockdep_assert_held(&home->mutex);
+	if (key->obj != RDL_OBJ_LOCK || key_has_openers(key) || key->rec || key->again || !list_empty(&key->parked))
+		return;
+	if (rdlock_word_read(home, key, &w))
+		return;
+	/* Whoever was in the word is gone without having said so: rebuild it, which nobody has to answer to. */
+	if (rdl_w_mid(w) || rdl_w_low(w) || rdl_w_frozen(w)) {
+		rdlock_recover(home, key, true, false);
+		if (key->rec || key->again)
+			return;
+	}
+	rdlock_slot_free(home, key);
+	key_free(home, key);
+}
+
+static struct rdlock_key *key_of(struct rdlock_home *home, const struct rdl_msg *msg)
+{
+	struct rdlock_chunk *c = rdlock_chunk_find(home, le32_to_cpu(msg->table));
+	u32 i = le32_to_cpu(msg->lock);
+
+	if (!c || c->obj != RDL_OBJ_LOCK || i >= RDLOCK_CHUNK_WORDS)
+		return NULL;
+	return c->key[i];
+}
+
+/* ---- open and close ---- */
+
+static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, struct rdlock_key *key)
+{
+	struct {
+		struct rdl_msg h;
+		struct rdl_msg_opened p;
+	} m = { .h.type = RDL_MSG_OPENED };
+	struct rdlock_peer *peer = NULL;
+	struct rdf_addr addr = {};
+
+	if (!err && node != home->space->node) {
+		peer = home->member[node] ? home->member[node]->peer : NULL;
+		if (!peer)
+			return;
+	}
+	if (!err)
+		err = rdlock_chunk_right(key->chunk, peer, &addr);
+	m.h.req = cpu_to_le32(req);
+	m.h.arg = cpu_to_le32(-err);
+	if (!err) {
+		key->openers[node / 64] |= 1ull << (node % 64);
+		m.h.table = cpu_to_le32(key->chunk->no);
+		m.h.lock = cpu_to_le32(key->index);
+		m.h.epoch = cpu_to_le32(key->epoch);
+		m.p.addr = cpu_to_le64(addr.addr + (u64)key->index * sizeof(u64));
+		m.p.rkey = cpu_to_le32(addr.rkey);
+		m.p.cells = cpu_to_le32(key->cells);
+		m.p.kind = key->kind;
+	} else {
+		m.p.kind = RDL_KIND_SPIN;
+	}
+	rdlock_home_send(home, node, &m.h, sizeof(m));
+}
+
+void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key)
+{
+	struct rdlock_parked *p, *n;
+
+	list_for_each_entry_safe(p, n, &key->parked, list) {
+		struct rdlock_member *m = home->member[p->node];
+
+		list_del(&p->list);
+		if (p->node == home->space->node || (m && m->inc == p->inc))
+			open_reply(home, p->node, p->req, 0, key);
+		kfree(p);
+	}
+}
+
+static int open_check(const struct rdl_msg_open *o, const struct rdlock_key *key)
+{
+	if (o->obj == RDL_OBJ_COUNTER) {
+		if (!key)
+			return o->cells ? 0 : -ENOENT;
+		return !o->cells || le32_to_cpu(o->cells) == key->cells ? 0 : -EEXIST;
+	}
+	return key && o->kind && o->kind != key->kind ? -EEXIST : 0;
+}
+
+static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *msg)
+{
+	const struct rdl_msg_open *o = rdl_msg_cpayload(msg);
+	u32 req = le32_to_cpu(msg->req), inc = le32_to_cpu(msg->src_inc);
+	struct rdlock_parked *park;
+	struct rdlock_key *key;
+	int err;
+
+	key = key_find(home, o->obj, o->key, o->key_len);
+	err = open_check(o, key);
+	if (!err && !key) {
+		key = key_create(home, o);
+		err = PTR_ERR_OR_ZERO(key);
+	}
+	if (err) {
+		open_reply(home, node, req, err, NULL);
+		return;
+	}
+	if (key->rec && !rdlock_key_open_by(key, node)) {
+		park = kzalloc(sizeof(*park), GFP_KERNEL);
+		if (!park) {
+			open_reply(home, node, req, -ENOMEM, NULL);
+			return;
+		}
+		park->node = node;
+		park->inc = inc;
+		park->req = req;
+		list_add_tail(&park->list, &key->parked);
+		return;
+	}
+	open_reply(home, node, req, 0, key);
+	if (key->obj != RDL_OBJ_LOCK)
+		return;
+	/* In this order: the answer, then what the node is to do about it. */
+	if (key->rec)
+		rdlock_recover_remind(home, key, node);
+	else if (o->flags & RDL_OPEN_AMBIG)
+		rdlock_recover(home, key, false, false);
+	else
+		rdlock_key_maybe_free(home, key);	/* the answer may have failed */
+}
+
+static void home_close(struct rdlock_home *home, struct rdlock_key *key, u16 node, bool died)
+{
+	u64 w;
+
+	if (!rdlock_key_open_by(key, node))
+		return;
+	key->openers[node / 64] &= ~(1ull << (node % 64));
+	if (key->obj != RDL_OBJ_LOCK)
+		return;
+	if (key->rec)
+		rdlock_recover_gone(home, key, node, died);
+	else if (died && !rdlock_word_read(home, key, &w) && rdl_w_mid(w) == node + 1)
+		rdlock_recover(home, key, true, false);
+	rdlock_key_maybe_free(home, key);
+}
+
+void rdlock_home_forget(struct rdlock_home *home, u16 node)
+{
+	struct rdlock_parked *p, *pn;
+	struct hlist_node *tmp;
+	struct rdlock_key *key;
+	int b;
+
+	lockdep_assert_held(&home->mutex);
+	hash_for_each_safe(home->keys, b, tmp, key, hash) {
+		list_for_each_entry_safe(p, pn, &key->parked, list)
+			if (p->node == node) {
+				list_del(&p->list);
+				kfree(p);
+			}
+		home_close(home, key, node, true);
+	}
+}
+
+/* ---- messages in ---- */
+
+static void home_message(struct rdlock_home *home, u16 node, const struct rdl_msg *msg)
+{
+	struct rdlock_key *key;
+
+	if (msg->type == RDL_MSG_OPEN) {
+		home_open(home, node, msg);
+		return;
+	}
+	key = key_of(home, msg);
+	if (!key || !rdlock_key_open_by(key, node))
+		goto bad;
+	switch (msg->type) {
+	case RDL_MSG_CLOSE:
+		home_close(home, key, node, false);
+		break;
+	case RDL_MSG_CLAIM:
+		rdlock_recover_claim(home, key, node, msg);
+		rdlock_key_maybe_free(home, key);
+		break;
+	case RDL_MSG_ROLL_REQ:
+		if (le32_to_cpu(msg->epoch) == key->epoch && !key->rec)
+			rdlock_recover(home, key, false, false);
+		break;
+	case RDL_MSG_CONSISTENT:
+		if (le32_to_cpu(msg->epoch) == key->epoch)
+			rdlock_recover(home, key, false, true);
+		break;
+	default:
+		goto bad;
+	}
+	return;
+bad:
+	rdlock_stat_inc(home->space, bad_msg);
+}
+
+static void home_rx_one(struct rdlock_home *home, struct rdf_rx *rx)
+{
+	const struct rdl_msg *msg = rx->msg;
+	struct rdlock_peer *peer;
+	bool current_link;
+
+	if (!rx->link) {
+		home_message(home, home->space->node, msg);
+		kfree(rx);
+		return;
+	}
+	peer = rdf_link_ctx(rx->link);
+	spin_lock_bh(&home->lock);
+	current_link = peer->member && peer->member->peer == peer;
+	spin_unlock_bh(&home->lock);
+	if (le16_to_cpu(msg->src) != peer->node || le32_to_cpu(msg->src_inc) != peer->inc) {
+		rdlock_stat_inc(home->space, bad_msg);
+		rdf_link_kill(peer->link, -EBADMSG);
+	} else if (msg->type == RDL_MSG_HELLO) {
+		rdlock_member_hello(peer, msg);
+	} else if (!current_link || le32_to_cpu(msg->dst_inc) != home->space->session.inc) {
+		rdlock_stat_inc(home->space, bad_msg);
+	} else if (msg->type == RDL_MSG_BYE) {
+		rdlock_member_bye(peer);
+	} else {
+		home_message(home, peer->node, msg);
+	}
+	rdf_rx_done(rx);
+}
+
+static struct rdf_rx *home_rx_next(struct rdlock_home *home)
+{
+	struct rdf_rx *rx;
+
+	spin_lock_bh(&home->lock);
+	rx = list_first_entry_or_null(&home->rx, struct rdf_rx, node);
+	if (rx)
+		list_del_init(&rx->node);
+	spin_unlock_bh(&home->lock);
+	return rx;
+}
+
+static void home_rx_work(struct work_struct *work)
+{
+	struct rdlock_home *home = container_of(work, struct rdlock_home, rx_work);
+	struct rdf_rx *rx;
+
+	mutex_lock(&home->mutex);
+	while (!home->stopping && (rx = home_rx_next(home)))
+		home_rx_one(home, rx);
+	if (home->broken && !home->stopping)
+		rdlock_space_give_up(home->space, -EIO);
+	mutex_unlock(&home->mutex);
+}
+
+/* No message of @link is handled any more. */
+void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link)
+{
+	struct rdf_rx *rx, *n;
+	LIST_HEAD(old);
+
+	spin_lock_bh(&home->lock);
+	list_for_each_entry_safe(rx, n, &home->rx, node)
+		if (rx->link == link)
+			list_move_tail(&rx->node, &old);
+	spin_unlock_bh(&home->lock);
+	list_for_each_entry_safe(rx, n, &old, node) {
+		list_del_init(&rx->node);
+		if (rx->link)
+			rdf_rx_done(rx);
+		else
+			kfree(rx);
+	}
+}
+
+int rdlock_home_local(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
+{
+	struct rdlock_home *home = space->home;
+	struct rdl_msg *copy;
+	struct rdf_rx *rx;
+
+	rx = kzalloc(sizeof(*rx) + len, GFP_ATOMIC);
+	if (!rx)
+		return -ENOMEM;
+	copy = (struct rdl_msg *)(rx + 1);
+	memcpy(copy, msg, len);
+	rx->msg = copy;
+	rx->len = len;
+	spin_lock_bh(&home->lock);
+	list_add_tail(&rx->node, &home->rx);
+	queue_work(home->wq, &home->rx_work);
+	spin_unlock_bh(&home->lock);
+	return 0;
+}
+
+/* ---- start and stop ---- */
+
+unsigned int rdlock_home_members(struct rdlock_space *space)
+{
+	return READ_ONCE(space->home->nr_members);
+}
+
+static void home_op_none(struct rdf_op *op)
+{
+}
+
+int rdlock_home_start(struct rdlock_space *space)
+{
+	struct rdlock_home *home;
+	int err;
+
+	home = kvzalloc(sizeof(*home), GFP_KERNEL);
+	if (!home)
+		return -ENOMEM;
+	home->space = space;
+	mutex_init(&home->mutex);
+	spin_lock_init(&home->lock);
+	INIT_LIST_HEAD(&home->rx);
+	INIT_WORK(&home->rx_work, home_rx_work);
+	INIT_LIST_HEAD(&home->peers);
+	init_waitqueue_head(&home->peers_wq);
+	INIT_DELAYED_WORK(&home->retry_work, rdlock_recover_retry);
+	xa_init(&home->chunks);
+	hash_init(home->keys);
+	home->high_epoch = rdl_epoch(1, 0);
+	rdf_op_init(&home->op, home_op_none);
+	init_completion(&home->op_done);
+	err = -ENOMEM;
+	home->wq = alloc_ordered_workqueue("rdlock_home", WQ_MEM_RECLAIM);
+	if (!home->wq)
+		goto err_free;
+	space->home = home;
+	home->listener = rdf_listen(space->dom, &space->addr, space->hash, rdlock_member_request, home);
+	err = PTR_ERR_OR_ZERO(home->listener);
+	if (err)
+		goto err_wq;
+	return 0;
+
+err_wq:
+	space->home = NULL;
+	destroy_workqueue(home->wq);
+err_free:
+	kvfree(home);
+	return err;
+}
+
+void rdlock_home_stop(struct rdlock_space *space)
+{
+	struct rdlock_home *home = space->home;
+	struct rdf_rx *rx;
+	struct hlist_node *tmp;
+	struct rdlock_key *key;
+	int b;
+
+	rdf_listener_stop(home->listener);
+	rdlock_members_stop(home);
+	mutex_lock(&home->mutex);
+	home->stopping = true;
+	mutex_unlock(&home->mutex);
+	cancel_delayed_work_sync(&home->retry_work);
+	cancel_work_sync(&home->rx_work);
+	flush_workqueue(home->wq);
+	mutex_lock(&home->mutex);
+	while ((rx = home_rx_next(home)))
+		kfree(rx);	/* links are dead, their messages purged: only local ones are left */
+	hash_for_each_safe(home->keys, b, tmp, key, hash)
+		key_free(home, key);
+	rdlock_chunks_free(home);
+	mutex_unlock(&home->mutex);
+}
+
+void rdlock_home_free(struct rdlock_space *space)
+{
+	struct rdlock_home *home = space->home;
+	struct rdf_rx *rx;
+
+	if (!home)
+		return;
+	destroy_workqueue(home->wq);
+	while ((rx = home_rx_next(home)))
+		kfree(rx);
+	kvfree(home);
+	space->home = NULL;
+}
+
+/* ---- dump ---- */
+
+void rdlock_home_show(struct seq_file *m, struct rdlock_home *home)
+{
+	char name[RDLOCK_NAME_STR];
+	struct rdlock_key *key;
+	unsigned int i;
+	int b;
+
+	mutex_lock(&home->mutex);
+	if (home->stopping)
+		goto out_unlock;
+	hash_for_each(home->keys, b, key, hash) {
+		const u64 *va = rdf_mem_va(key->chunk->mem);
+		u64 w = READ_ONCE(va[key->index]);
+
+		rdlock_name_str(name, key->name, key->len);
+		if (key->obj == RDL_OBJ_COUNTER) {
+			seq_printf(m, "counter %s table=%u index=%u cells=%u\n", name, key->chunk->no, key->index,
+				   key->cells);
+			continue;
+		}
+		seq_printf(m, "lock %s kind=%s table=%u index=%u word=%#018llx epoch=%u.%u ticket=%u holder=", name,
+			   rdl_kind_name(key->kind), key->chunk->no, key->index, w, rdl_epoch_gen(key->epoch),
+			   rdl_epoch_rep(key->epoch), rdl_w_ticket(w));
+		if (rdl_w_mid(w))
+			seq_printf(m, "%u", rdl_w_mid(w) - 1);
+		else
+			seq_puts(m, "-");
+		seq_printf(m, "%s%s openers=", rdl_w_frozen(w) ? " frozen" : "", rdl_w_attention(w) ? " owner-died" : "");
+		for (i = 0; i < RDL_MAX_NODES; i++)
+			if (rdlock_key_open_by(key, i))
+				seq_printf(m, "%u,", i);
+		seq_puts(m, key->rec ? " recovering\n" : "\n");
+	}
+out_unlock:
+	mutex_unlock(&home->mutex);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The home of a space: memory for the words (chunk.c), the keys in it (home.c), the nodes that use them (member.c), and the
+ * recovery of locks (recovery.c).
+ *
+ * Execution: all decisions are made by items on home->wq, an ordered queue, under home->mutex, one at a time; so the code reads
+ * like a single thread. Only heartbeats are answered at once, in softirq, because nothing may delay them.
+ */
+#ifndef RDLOCK_HOME_H
+#define RDLOCK_HOME_H
+
+#include <linux/completion.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "core/core.h"
+#include "fabric/fabric.h"
+
+struct rdlock_space;
+struct seq_file;
+
+#define RDLOCK_CHUNK_WORDS	(PAGE_SIZE / sizeof(u64) < RDL_CELLS_MAX ? PAGE_SIZE / sizeof(u64) : RDL_CELLS_MAX)
+
+/**
+ * struct rdlock_chunk - one page of words or of counter cells
+ * @no: its number, "table" on the wire
+ * @obj: enum rdl_obj: what lives in it
+ * @mem, @self_mr: memory, and the home's own right to it over the loopback pair
+ * @used: cells given out, a prefix (counters)
+ * @nr_used: words in use (locks)
+ * @key: the key of each word, NULL: free; of a counter at its first cell
+ */
+struct rdlock_chunk {
+	u32 no;
+	u8 obj;
+	struct rdf_mem *mem;
+	struct rdf_mr *self_mr;
+	u32 used;
+	u32 nr_used;
+	struct rdlock_key *key[RDL_CELLS_MAX];
+};
+
+/**
+ * struct rdlock_key - a lock or counter that somebody has open
+ * @hash: in home->keys
+ * @openers: nodes that have it open
+ * @epoch: of the lock
+ * @rec: recovery in progress, NULL: none
+ * @parked: opens that wait for its end (struct rdlock_parked)
+ * @again, @again_clear: another recovery was asked for meanwhile (with attention to be cleared)
+ * @died: an opener was evicted and the recovery that follows could not be begun yet
+ */
+struct rdlock_key {
+	struct hlist_node hash;
+	u8 obj;
+	u8 kind;
+	u8 len;
+	u8 name[RDL_KEY_MAX];
+	u32 cells;
+	struct rdlock_chunk *chunk;
+	u32 index;
+	u32 epoch;
+	u64 openers[RDL_MAX_NODES / 64];
+	struct rdl_recover *rec;
+	struct list_head parked;
+	bool again;
+	bool again_clear;
+	bool died;
+};
+
+/* A peer's link, from the request to its death. */
+struct rdlock_peer {
+	struct list_head list;		/* home->peers; home->lock */
+	struct rdlock_home *home;
+	struct rdf_link *link;		/* referenced */
+	u16 node;
+	u32 inc;
+	struct rdlock_member *member;	/* set when welcomed; home->lock */
+	struct xarray mrs;		/* chunk number -> rdf_mr; home->mutex */
+	struct work_struct dead_work;
+};
+
+/* A node of the space, from its first welcome to its eviction or good-bye. */
+struct rdlock_member {
+	u16 node;
+	u32 inc;
+	u64 session;
+	struct rdlock_home *home;
+	struct rdlock_peer *peer;	/* NULL: no link; home->lock */
+	struct rdlock_peer *next;	/* said HELLO while the old link still dies; home->mutex */
+	u64 next_resume;		/* what it asked for */
+	u64 last_hb;			/* boottime ns; home->lock */
+	bool closed;			/* no heartbeat is answered any more; home->lock */
+	bool leaving;			/* said BYE; home->mutex */
+	struct delayed_work evict_work;
+};
+
+/**
+ * struct rdlock_home - see above
+ * @lock: protects what names it; BH off; inside no other lock but the fabric's
+ * @mutex: held by every item on @wq, and by dumps
+ * @rx: messages to be handled (struct rdf_rx.node). Protected by @lock.
+ * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on growing)
+ * @op, @op_done: the one loopback operation at a time
+ */
+struct rdlock_home {
+	struct rdlock_space *space;
+	struct workqueue_struct *wq;
+	struct mutex mutex;
+	spinlock_t lock;
+	struct rdf_listener *listener;
+
+	struct list_head rx;
+	struct work_struct rx_work;
+	struct list_head peers;
+	wait_queue_head_t peers_wq;
+	struct rdlock_member *member[RDL_MAX_NODES];
+	unsigned int nr_members;
+	u64 sessions;
+
+	struct xarray chunks;
+	u32 nr_chunks;
+	DECLARE_HASHTABLE(keys, 10);
+	u32 nr_keys;
+	u32 high_epoch;
+	u32 high_ticket;
+	struct delayed_work retry_work;
+
+	struct rdf_op op;
+	struct completion op_done;
+	bool stopping;
+	bool broken;		/* the loopback pair failed: no word can be changed any more */
+};
+
+/* home.c */
+int rdlock_home_start(struct rdlock_space *space);
+/* No peer, no work of it running afterwards; the memory is freed. Context: process, bounded. */
+void rdlock_home_stop(struct rdlock_space *space);
+void rdlock_home_free(struct rdlock_space *space);
+/* A message of this node to itself. Context: any. */
+int rdlock_home_local(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
+unsigned int rdlock_home_members(struct rdlock_space *space);
+void rdlock_home_show(struct seq_file *m, struct rdlock_home *home);
+
+/* inside: home->mutex is held for all of these */
+void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u32 len);
+void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link);
+/* @m is gone for good: close what it had open, recover what it held. */
+void rdlock_home_forget(struct rdlock_home *home, u16 node);
+void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key);
+void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key);
+
+/* chunk.c */
+int rdlock_slot_alloc(struct rdlock_home *home, struct rdlock_key *key);
+void rdlock_slot_free(struct rdlock_home *home, struct rdlock_key *key);
+void rdlock_chunks_free(struct rdlock_home *home);
+struct rdlock_chunk *rdlock_chunk_find(struct rdlock_home *home, u32 no);
+/* The right of a peer (NULL: this node) to @chunk, made on first use. */
+int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, struct rdf_addr *out);
+/* Loopback operations on a word, waited for. -EIO: the space is broken. */
+int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old);
+int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old);
+u32 rdlock_next_epoch(u32 epoch);
+
+/* member.c */
+int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_link *link);
+void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg);
+void rdlock_member_bye(struct rdlock_peer *peer);
+void rdlock_members_stop(struct rdlock_home *home);
+void rdlock_members_show(struct seq_file *m, struct rdlock_home *home);
+
+/* recovery.c */
+void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear);
+void rdlock_recover_claim(struct rdlock_home *home, struct rdlock_key *key, u16 node, const struct rdl_msg *msg);
+void rdlock_recover_gone(struct rdlock_home *home, struct rdlock_key *key, u16 node, bool died);
+/* Tell @node, which opened again, that its claim is still wanted. */
+void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16 node);
+void rdlock_recover_retry(struct work_struct *work);
+
+static inline bool rdlock_key_open_by(const struct rdlock_key *key, u16 node)
+{
+	return key->openers[node / 64] >> (node % 64) & 1;
+}
+
+#endif /* RDLOCK_HOME_H */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Heartbeats and the lease, PROTOCOL.md 6.
+ *
+ * The lease runs from the *sending* of the last heartbeat that was acknowledged; the home counts from its *receipt*, which is
+ * later, and waits longer (RDLOCK_EVICT_MS against RDLOCK_LEASE_MS). So this node knows that it lost everything before the
+ * home lets anybody else have it, as long as both clocks run within the difference. The clock is boottime: suspend counts.
+ */
+#include <linux/ktime.h>
+#include <linux/timekeeping.h>
+
+#include "agent.h"
+#include "lease.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+
+void rdlock_lease_hb_work(struct work_struct *work)
+{
+	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, hb_work);
+	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
+	struct rdl_msg m = { .type = RDL_MSG_HB };
+
+	spin_lock_bh(&space->lock);
+	if (!s->up || s->stopped) {
+		spin_unlock_bh(&space->lock);
+		return;
+	}
+	s->hb++;
+	s->hb_sent[s->hb % RDLOCK_NR_HB] = ktime_get_boottime_ns();
+	m.arg = cpu_to_le32(s->hb);
+	queue_delayed_work(rdlock_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
+	spin_unlock_bh(&space->lock);
+	/* A failure shows as a lease that is not renewed. */
+	rdlock_session_send(space, &m, sizeof(m));
+}
+
+static void agent_lease(struct rdlock_agent *a, void *arg)
+{
+	rdlock_agent_lease(a);
+}
+
+void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
+{
+	struct rdlock_session *s = &space->session;
+	u64 end;
+
+	spin_lock_bh(&space->lock);
+	/* Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not. */
+	if (s->up && s->hb - hb < RDLOCK_NR_HB) {
+		end = s->hb_sent[hb % RDLOCK_NR_HB] + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC;
+		if (end > s->lease_end) {
+			s->lease_end = end;
+			rdlock_stat_inc(space, heartbeat);
+		}
+		if (s->lease_low)
+			mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+	}
+	spin_unlock_bh(&space->lock);
+}
+
+void rdlock_lease_work(struct work_struct *work)
+{
+	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, lease_work);
+	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
+	bool low, over, armed;
+	u64 now;
+	int err;
+
+	spin_lock_bh(&space->lock);
+	now = ktime_get_boottime_ns();
+	low = s->lease_low;
+	s->lease_low = false;
+	over = now >= s->lease_end;
+	armed = s->id && !s->stopped;
+	err = s->last_err ? s->last_err : -ETIMEDOUT;
+	if (armed && !over) {
+		/* The clock of timers stops in suspend; waking up early costs little and late would be unsafe. */
+		u64 left = min_t(u64, s->lease_end - now, NSEC_PER_SEC / 4);
+
+		queue_delayed_work(rdlock_wq, &s->lease_work, nsecs_to_jiffies(left) + 1);
+	}
+	spin_unlock_bh(&space->lock);
+	if (armed && over)
+		rdlock_session_lose(space, err);
+	else if (low)
+		rdlock_agents_each(space, agent_lease, NULL);
+}

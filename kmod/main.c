@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module init and exit, parameters.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "core/limits.h"
+#include "dev.h"
+#include "fabric/fabric.h"
+#include "main.h"
+#include "space.h"
+
+struct workqueue_struct *rdlock_wq;
+struct dentry *rdlock_debugfs;
+
+unsigned int rdlock_budget = RDL_BUDGET;
+module_param_named(budget, rdlock_budget, uint, 0644);
+MODULE_PARM_DESC(budget, "Hand-overs of a lock within a node before the node gives it up; 0: none (default 16)");
+
+unsigned int rdlock_max_keys = 1u << 20;
+module_param_named(max_keys, rdlock_max_keys, uint, 0644);
+MODULE_PARM_DESC(max_keys, "Most keys that a home holds in one space (default 1048576)");
+
+static int __init rdlock_init(void)
+{
+	int err = -ENOMEM;
+
+	rdlock_debugfs = debugfs_create_dir("rdlock", NULL);
+	rdlock_wq = alloc_workqueue("rdlock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdlock_wq)
+		goto err_debugfs;
+	err = rdf_init();
+	if (err)
+		goto err_wq;
+	err = rdlock_space_init();
+	if (err)
+		goto err_fabric;
+	err = rdlock_dev_init();
+	if (err)
+		goto err_space;
+	return 0;
+
+err_space:
+	rdlock_space_exit();
+err_fabric:
+	drain_workqueue(rdlock_wq);
+	rdf_exit();
+err_wq:
+	destroy_workqueue(rdlock_wq);
+	rcu_barrier();
+err_debugfs:
+	debugfs_remove_recursive(rdlock_debugfs);
+	return err;
+}
+
+static void __exit rdlock_exit(void)
+{
+	rdlock_dev_exit();
+	rdlock_space_exit();
+	/* Frees of spaces and agents are queued by the last references; they may queue each other. */
+	drain_workqueue(rdlock_wq);
+	rdf_exit();
+	destroy_workqueue(rdlock_wq);
+	/* Agents are freed by RCU callbacks whose code is ours. */
+	rcu_barrier();
+	debugfs_remove_recursive(rdlock_debugfs);
+}
+
+module_init(rdlock_init);
+module_exit(rdlock_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Distributed locks and counters over RDMA atomics");
+MODULE_VERSION(RDLOCK_VERSION);
+MODULE_ALIAS("devname:rdlock");

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recovery of one lock at its home, PROTOCOL.md 5.3: freeze the word, ask every opener what it has, rebuild the word from the
+ * answers, tell them. The decisions are core/recover.c's; here is the doing.
+ *
+ * It is the single door for everything out of the ordinary: an evicted opener, an operation whose outcome is not known, tickets
+ * that run out, a notice of a dead owner that has been delivered.
+ *
+ * Before rdlock_recover() is called because of a dead or broken link, that link's QPs are destroyed and its keys taken away
+ * (member.c): otherwise an operation of it could land in the rebuilt word.
+ */
+#include <linux/slab.h>
+
+#include "home.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+#include "trace.h"
+
+#define RETRY_MS	100
+
+static void send_freeze(struct rdlock_home *home, struct rdlock_key *key, u16 node)
+{
+	struct rdl_msg m = { .type = RDL_MSG_FREEZE };
+
+	m.table = cpu_to_le32(key->chunk->no);
+	m.lock = cpu_to_le32(key->index);
+	m.epoch = cpu_to_le32(key->epoch);
+	rdlock_home_send(home, node, &m, sizeof(m));
+}
+
+static int word_freeze(struct rdlock_home *home, struct rdlock_key *key, u64 *frozen)
+{
+	u64 w, old;
+	int err;
+
+	err = rdlock_word_read(home, key, &w);
+	while (!err) {
+		err = rdlock_word_cas(home, key, w, w | RDL_W_F, &old);
+		if (old == w)
+			break;
+		w = old;
+	}
+	*frozen = w;
+	return err;
+}
+
+static int word_rebuild(struct rdlock_home *home, struct rdlock_key *key, u64 word)
+{
+	u64 w, old;
+	int err;
+
+	/* Void operations may still change the frozen word until all have claimed; now all have, one round is enough. */
+	err = rdlock_word_read(home, key, &w);
+	while (!err) {
+		err = rdlock_word_cas(home, key, w, word, &old);
+		if (old == w)
+			break;
+		w = old;
+	}
+	return err;
+}
+
+static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
+{
+	struct rdl_recover *r = key->rec;
+	u32 node;
+
+	rdl_recover_finish(r);
+	if (word_rebuild(home, key, r->word))
+		return;		/* home->broken: the space is being given up */
+	key->epoch = r->epoch_new;
+	key->rec = NULL;
+	trace_rdlock_recovered(home->space, key->name, key->len, r->epoch_new, r->word, r->n);
+	for (node = 0; node < RDL_MAX_NODES; node++) {
+		struct {
+			struct rdl_msg h;
+			struct rdl_msg_rebuilt p;
+		} m = { .h.type = RDL_MSG_REBUILT };
+		const struct rdl_rebuilt *rep = &r->reply[node];
+
+		if (!(r->claimed[node / 64] >> (node % 64) & 1) || !rdlock_key_open_by(key, node))
+			continue;
+		m.h.table = cpu_to_le32(key->chunk->no);
+		m.h.lock = cpu_to_le32(key->index);
+		m.h.epoch = cpu_to_le32(key->epoch);
+		m.p.what = rep->what;
+		m.p.mode = rep->mode;
+		m.p.granted = rep->granted;
+		m.p.ticket = cpu_to_le32(rep->ticket);
+		m.p.pred = cpu_to_le32(rep->pred);
+		m.p.vflags = cpu_to_le32(rep->vflags);
+		rdlock_home_send(home, node, &m.h, sizeof(m));
+	}
+	kvfree(r);
+	rdlock_key_unpark(home, key);
+	if (key->again) {
+		bool clear = key->again_clear, died = key->died;
+
+		key->again = false;
+		key->again_clear = false;
+		key->died = false;
+		rdlock_recover(home, key, died, clear);
+	}
+}
+
+void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear)
+{
+	struct rdl_recover *r;
+	u64 frozen;
+	u32 node;
+
+	lockdep_assert_held(&home->mutex);
+	if (home->broken || home->stopping)
+		return;
+	if (key->rec)
+		goto later;
+	r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	if (!r) {
+		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(RETRY_MS));
+		goto later;
+	}
+	if (word_freeze(home, key, &frozen)) {
+		kvfree(r);
+		return;
+	}
+	rdlock_stat_inc(home->space, recovery);
+	rdl_recover_start(r, key->kind, key->epoch, rdlock_next_epoch(key->epoch), frozen, key->openers, died, clear);
+	key->rec = r;
+	for (node = 0; node < RDL_MAX_NODES; node++)
+		if (rdlock_key_open_by(key, node))
+			send_freeze(home, key, node);
+	if (rdl_recover_ready(r))
+		recover_finish(home, key);
+	return;
+
+later:
+	key->again = true;
+	key->again_clear |= clear;
+	key->died |= died;
+}
+
+void rdlock_recover_claim(struct rdlock_home *home, struct rdlock_key *key, u16 node, const struct rdl_msg *msg)
+{
+	const struct rdl_msg_claim *p = rdl_msg_cpayload(msg);
+	struct rdl_claim c = {
+		.what = p->what,
+		.mode = p->mode,
+		.ticket = le32_to_cpu(msg->ticket),
+		.nx = le32_to_cpu(p->nx),
+		.handed_epoch = le32_to_cpu(p->handed_epoch),
+		.handed_ticket = le32_to_cpu(p->handed_ticket),
+		.ver = le64_to_cpu(p->ver),
+		.vflags = le32_to_cpu(p->vflags),
+	};
+
+	lockdep_assert_held(&home->mutex);
+	if (!key->rec || rdl_recover_claim(key->rec, node, le32_to_cpu(msg->epoch), &c)) {
+		rdlock_stat_inc(home->space, bad_msg);
+		return;
+	}
+	if (rdl_recover_ready(key->rec))
+		recover_finish(home, key);
+}
+
+void rdlock_recover_gone(struct rdlock_home *home, struct rdlock_key *key, u16 node, bool died)
+{
+	lockdep_assert_held(&home->mutex);
+	rdl_recover_gone(key->rec, node, died);
+	if (rdl_recover_ready(key->rec))
+		recover_finish(home, key);
+}
+
+void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16 node)
+{
+	if (key->rec)
+		send_freeze(home, key, node);
+}
+
+/* Memory was short when a recovery was to begin. */
+void rdlock_recover_retry(struct work_struct *work)
+{
+	struct rdlock_home *home = container_of(to_delayed_work(work), struct rdlock_home, retry_work);
+	struct hlist_node *tmp;
+	struct rdlock_key *key;
+	int b;
+
+	mutex_lock(&home->mutex);
+	hash_for_each_safe(home->keys, b, tmp, key, hash) {
+		bool clear = key->again_clear, died = key->died;
+
+		if (key->rec || !key->again)
+			continue;
+		key->again = false;
+		key->again_clear = false;
+		key->died = false;
+		rdlock_recover(home, key, died, clear);
+	}
+	mutex_unlock(&home->mutex);
+}

@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The session with the home: connect, HELLO and WELCOME, requests and answers, and what happens when the link goes.
+ *
+ * Who runs where: the fabric's callbacks (recv in softirq, up and down in process context) only store and kick;
+ * connect_work and up_work run on the space's ordered queue; heartbeats and the lease have works of their own in lease.c,
+ * because they must not wait behind a connect.
+ */
+#include <linux/errno.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/ktime.h>
+#include <linux/timekeeping.h>
+
+#include "agent.h"
+#include "home.h"
+#include "lease.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+#include "wait.h"
+#include "compat.h"
+
+#define SESSION_BACKOFF_MIN_MS	50
+#define SESSION_BACKOFF_MAX_MS	1000
+
+/*
+ * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects it.
+ */
+struct session_call {
+	struct completion done;
+	int err;
+	void *reply;
+	u32 reply_len;
+};
+
+static u32 new_inc(void)
+{
+	u32 inc;
+
+	do {
+		inc = get_random_u32();
+	} while (!inc);
+	return inc;
+}
+
+/* Errors that waiting does not cure. */
+static bool session_refused(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+	case -EPROTO:
+	case -EBUSY:
+	case -EINVAL:
+	case -ENODEV:
+	case -EADDRNOTAVAIL:
+	case -EOPNOTSUPP:
+		return true;
+	}
+	return false;
+}
+
+static void session_event(struct rdlock_space *space)
+{
+	wake_up_all(&space->session.wq);
+}
+
+/* ---- messages out ---- */
+
+int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
+{
+	struct rdlock_session *s = &space->session;
+	struct rdf_link *link = NULL;
+	int err = -ENOTCONN;
+
+	msg->src = cpu_to_le16(space->node);
+	spin_lock_bh(&space->lock);
+	msg->src_inc = cpu_to_le32(s->inc);
+	msg->dst_inc = cpu_to_le32(s->home_inc);
+	if (s->up && s->link)
+		link = rdf_link_get(s->link);
+	spin_unlock_bh(&space->lock);
+	if (s->local)
+		err = link ? rdlock_home_local(space, msg, len) : -ENOTCONN;
+	else if (link)
+		err = rdf_send(link, msg, len);
+	if (link)
+		rdf_link_put(link);
+	return err;
+}
+
+int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no)
+{
+	struct rdlock_session *s = &space->session;
+	struct session_call call = { .reply = reply, .reply_len = reply_len, .err = -ETIMEDOUT };
+	u32 req;
+	int err;
+
+	init_completion(&call.done);
+	err = xa_alloc_cyclic_bh(&s->calls, &req, &call, xa_limit_31b, &s->req, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	*no = READ_ONCE(s->no);
+	msg->req = cpu_to_le32(req);
+	err = rdlock_session_send(space, msg, len);
+	if (!err)
+		wait_for_completion_timeout(&call.done, msecs_to_jiffies(RDLOCK_CALL_MS));
+	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
+	if (err)
+		return err;
+	if (call.err == -ETIMEDOUT && !s->local) {
+		/* A home that answers nothing for so long is as good as gone: let the link be made anew. */
+		spin_lock_bh(&space->lock);
+		if (s->up && s->no == *no)
+			rdf_link_kill(s->link, -ETIMEDOUT);
+		spin_unlock_bh(&space->lock);
+	}
+	return call.err;
+}
+
+static void call_answer(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
+{
+	struct rdlock_session *s = &space->session;
+	struct session_call *call;
+
+	xa_lock_bh(&s->calls);
+	call = xa_load(&s->calls, le32_to_cpu(msg->req));
+	if (call) {
+		call->err = -(int)le32_to_cpu(msg->arg);
+		memcpy(call->reply, msg, min(len, call->reply_len));
+		complete(&call->done);
+	}
+	xa_unlock_bh(&s->calls);
+}
+
+static void calls_fail(struct rdlock_space *space, int err)
+{
+	struct session_call *call;
+	unsigned long i;
+
+	xa_lock_bh(&space->session.calls);
+	xa_for_each(&space->session.calls, i, call) {
+		call->err = err;
+		complete(&call->done);
+	}
+	xa_unlock_bh(&space->session.calls);
+}
+
+/* ---- messages in ---- */
+
+static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const struct rdl_msg_welcome *w)
+{
+	struct rdlock_session *s = &space->session;
+	u64 instance = le64_to_cpu(w->instance);
+	int err = -(int)le32_to_cpu(msg->arg);
+
+	spin_lock_bh(&space->lock);
+	if (s->up || !s->link)
+		goto out_unlock;
+	if (!err && (le16_to_cpu(w->max_nodes) > RDL_MAX_NODES || w->backend != RDL_BACKEND_NIC || !instance ||
+		     !w->kind || w->kind >= RDL_NR_KINDS))
+		err = -EPROTO;
+	if (err) {
+		s->last_err = err == -ENOENT ? -ECONNREFUSED : err;
+		rdf_link_kill(s->link, s->last_err);
+		goto out_unlock;
+	}
+	if (s->id && !w->resumed) {
+		/* Back too late: the home evicted us. What we held is gone before anything of the new session is used. */
+		s->last_err = -EKEYREVOKED;
+		s->lease_end = 0;
+		rdf_link_kill(s->link, -EKEYREVOKED);
+		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+		goto out_unlock;
+	}
+	s->other_instance = space->instance && space->instance != instance;
+	space->instance = instance;
+	space->max_nodes = le16_to_cpu(w->max_nodes);
+	space->kind = w->kind;
+	s->home_inc = le32_to_cpu(msg->src_inc);
+	s->home_node = le16_to_cpu(msg->src);
+	s->id = le64_to_cpu(w->session);
+	s->lease_end = s->hello_sent + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC;
+	s->no++;
+	s->up = true;
+	s->lost = false;
+	s->last_err = 0;
+	s->backoff_ms = SESSION_BACKOFF_MIN_MS;
+	rdlock_space_set_state_locked(space, RDLOCK_SPACE_READY, 0);
+	rdlock_stat_inc(space, session);
+	queue_work(space->wq, &s->up_work);
+	mod_delayed_work(rdlock_wq, &s->hb_work, 0);
+	mod_delayed_work(rdlock_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
+out_unlock:
+	spin_unlock_bh(&space->lock);
+	session_event(space);
+}
+
+static void lock_message(struct rdlock_space *space, const struct rdl_msg *msg)
+{
+	struct rdlock_agent *a = rdlock_agent_by_slot(space, le32_to_cpu(msg->table), le32_to_cpu(msg->lock));
+
+	if (!a) {
+		/* Closed here, and the CLOSE is on its way: that is an answer too. */
+		return;
+	}
+	if (msg->type == RDL_MSG_FREEZE)
+		rdlock_agent_freeze(a, le32_to_cpu(msg->epoch));
+	else
+		rdlock_agent_rebuilt(a, le32_to_cpu(msg->epoch), rdl_msg_cpayload(msg));
+	rdlock_agent_put(a);
+}
+
+void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
+{
+	struct rdlock_session *s = &space->session;
+
+	switch (msg->type) {
+	case RDL_MSG_WELCOME:
+		welcome(space, msg, rdl_msg_cpayload(msg));
+		break;
+	case RDL_MSG_HB_ACK:
+		rdlock_lease_renew(space, le32_to_cpu(msg->arg));
+		break;
+	case RDL_MSG_OPENED:
+		call_answer(space, msg, len);
+		break;
+	case RDL_MSG_FREEZE:
+	case RDL_MSG_REBUILT:
+		lock_message(space, msg);
+		break;
+	case RDL_MSG_BYE:
+		/* The home goes: nothing it held for us has a meaning any more. */
+		spin_lock_bh(&space->lock);
+		s->last_err = -ESHUTDOWN;
+		s->lease_end = 0;
+		if (s->link)
+			rdf_link_kill(s->link, -ESHUTDOWN);
+		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+		spin_unlock_bh(&space->lock);
+		break;
+	case RDL_MSG_BYE_ACK:
+		complete_all(&s->bye);
+		break;
+	default:
+		rdlock_stat_inc(space, bad_msg);
+		break;
+	}
+}
+
+static bool session_recv(struct rdf_link *link, struct rdf_rx *rx)
+{
+	struct rdlock_space *space = rdf_link_ctx(link);
+	struct rdlock_session *s = &space->session;
+	const struct rdl_msg *msg = rx->msg;
+	bool ok;
+
+	spin_lock_bh(&space->lock);
+	ok = s->link == link && le32_to_cpu(msg->dst_inc) == s->inc &&
+	     (msg->type == RDL_MSG_WELCOME || (s->up && le32_to_cpu(msg->src_inc) == s->home_inc));
+	spin_unlock_bh(&space->lock);
+	if (ok)
+		rdlock_session_recv(space, msg, rx->len);
+	else
+		rdlock_stat_inc(space, bad_msg);
+	return true;
+}
+
+/* ---- the link ---- */
+
+/*
+ * The callbacks may come before rdf_link_connect() has returned: whoever is first tells the session which link it has. Once
+ * it is down again, connecting is false and the pointer, perhaps stale, is not looked at.
+ */
+static void session_adopt(struct rdlock_space *space, struct rdf_link *link)
+{
+	struct rdlock_session *s = &space->session;
+
+	spin_lock_bh(&space->lock);
+	if (s->connecting) {
+		s->connecting = false;
+		s->link = link;
+		if (s->stopped)
+			rdf_link_kill(link, -ESHUTDOWN);
+	}
+	spin_unlock_bh(&space->lock);
+}
+
+static void session_up(struct rdf_link *link)
+{
+	struct rdlock_space *space = rdf_link_ctx(link);
+	struct rdlock_session *s = &space->session;
+	struct {
+		struct rdl_msg h;
+		struct rdl_msg_hello p;
+	} m = { .h.type = RDL_MSG_HELLO };
+
+	session_adopt(space, link);
+	spin_lock_bh(&space->lock);
+	m.h.src = cpu_to_le16(space->node);
+	m.h.src_inc = cpu_to_le32(s->inc);
+	m.p.instance = cpu_to_le64(space->instance);
+	m.p.resume = cpu_to_le64(s->id);
+	m.p.name_len = space->name_len;
+	memcpy(m.p.name, space->name, sizeof(m.p.name));
+	s->hello_sent = ktime_get_boottime_ns();
+	spin_unlock_bh(&space->lock);
+	if (rdf_send(link, &m.h, sizeof(m)))
+		rdf_link_kill(link, -ENOTCONN);
+}
+
+static void session_down(struct rdf_link *link, int err)
+{
+	struct rdlock_space *space = rdf_link_ctx(link);
+	struct rdlock_session *s = &space->session;
+	bool again;
+
+	session_adopt(space, link);
+	spin_lock_bh(&space->lock);
+	if (WARN_ON_ONCE(s->link != link)) {
+		spin_unlock_bh(&space->lock);
+		return;
+	}
+	s->link = NULL;
+	if (s->up || !s->last_err || (err != -ESHUTDOWN && session_refused(err)))
+		s->last_err = err == -ENOENT ? -ECONNREFUSED : err ? err : -ENOTCONN;
+	if (s->up) {
+		s->up = false;
+		s->backoff_ms = SESSION_BACKOFF_MIN_MS;
+		rdlock_space_set_state_locked(space, RDLOCK_SPACE_SUSPECT, -s->last_err);
+	} else {
+		s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
+	}
+	again = !s->stopped;
+	spin_unlock_bh(&space->lock);
+	calls_fail(space, -ENOTCONN);
+	if (again)
+		queue_delayed_work(space->wq, &s->connect_work, msecs_to_jiffies(s->backoff_ms));
+	session_event(space);
+	rdf_link_put(link);
+}
+
+static const struct rdf_link_ops session_link_ops = {
+	.up = session_up,
+	.recv = session_recv,
+	.down = session_down,
+};
+
+static void session_device_gone(struct rdf_dom *dom)
+{
+	struct rdlock_space *space = rdf_dom_ctx(dom);
+
+	/* The fabric kills the link; connect_work then lets go of the domain, which the removal waits for. */
+	mod_delayed_work(space->wq, &space->session.connect_work, 0);
+}
+
+static const struct rdf_dom_ops session_dom_ops = { .device_gone = session_device_gone };
+
+static void session_drop_dom(struct rdlock_space *space)
+{
+	struct rdf_dom *dom;
+
+	spin_lock_bh(&space->lock);
+	dom = space->dom;
+	space->dom = NULL;
+	spin_unlock_bh(&space->lock);
+	if (dom)
+		rdf_dom_destroy(dom);
+}
+
+static void connect_work(struct work_struct *work)
+{
+	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, connect_work);
+	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
+	struct rdf_hello hello = {};
+	struct rdf_link *link;
+	struct rdf_dom *dom;
+	bool busy, stopped;
+	int err;
+
+	spin_lock_bh(&space->lock);
+	busy = s->link || s->connecting;
+	stopped = s->stopped;
+	dom = space->dom;
+	hello.space_hash = cpu_to_le64(space->hash);
+	hello.inc = cpu_to_le32(s->inc);
+	hello.node = cpu_to_le16(space->node);
+	spin_unlock_bh(&space->lock);
+	if (busy)
+		return;		/* its end queues this work again */
+	if (dom && rdf_dom_gone(dom)) {
+		session_drop_dom(space);
+		dom = NULL;
+	}
+	if (stopped)
+		return;
+	if (!dom) {
+		dom = rdf_dom_create(space->net, &space->addr, 0, RDLOCK_CALL_MS, &session_dom_ops, space);
+		if (IS_ERR(dom)) {
+			err = PTR_ERR(dom);
+			goto out_retry;
+		}
+		spin_lock_bh(&space->lock);
+		space->dom = dom;
+		spin_unlock_bh(&space->lock);
+	}
+	spin_lock_bh(&space->lock);
+	s->connecting = true;
+	spin_unlock_bh(&space->lock);
+	link = rdf_link_connect(dom, &space->addr, &hello, RDF_CONNECT_MS, &session_link_ops, space);
+	if (!IS_ERR(link)) {
+		session_adopt(space, link);
+		return;
+	}
+	err = PTR_ERR(link);
+	spin_lock_bh(&space->lock);
+	s->connecting = false;
+	spin_unlock_bh(&space->lock);
+
+out_retry:
+	spin_lock_bh(&space->lock);
+	s->last_err = err;
+	s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
+	if (!s->stopped)
+		queue_delayed_work(space->wq, &s->connect_work, msecs_to_jiffies(s->backoff_ms));
+	spin_unlock_bh(&space->lock);
+	session_event(space);
+}
+
+/* ---- after WELCOME ---- */
+
+static void agent_revoke(struct rdlock_agent *a, void *arg)
+{
+	rdlock_agent_lose(a, -EKEYREVOKED, true);
+}
+
+static void agent_again(struct rdlock_agent *a, void *arg)
+{
+	rdlock_agent_kick(a);
+}
+
+static void up_work(struct work_struct *work)
+{
+	struct rdlock_session *s = container_of(work, struct rdlock_session, up_work);
+	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
+	bool other;
+
+	spin_lock_bh(&space->lock);
+	other = s->other_instance;
+	s->other_instance = false;
+	spin_unlock_bh(&space->lock);
+	if (other)
+		rdlock_agents_each(space, agent_revoke, NULL);
+	rdlock_agents_each(space, agent_again, NULL);
+}
+
+static void agent_lost(struct rdlock_agent *a, void *arg)
+{
+	rdlock_agent_lose(a, *(int *)arg, false);
+}
+
+void rdlock_session_lose(struct rdlock_space *space, int err)
+{
+	struct rdlock_session *s = &space->session;
+	int code = -EKEYREVOKED;
+
+	spin_lock_bh(&space->lock);
+	if (s->stopped || s->local) {
+		spin_unlock_bh(&space->lock);
+		return;
+	}
+	s->up = false;
+	s->lost = true;
+	s->last_err = err;
+	s->id = 0;
+	s->inc = new_inc();	/* messages of the old one are not ours any more */
+	s->no++;		/* and its keys are void */
+	s->lease_end = 0;
+	if (s->link)
+		rdf_link_kill(s->link, err);
+	rdlock_space_set_state_locked(space, RDLOCK_SPACE_LOST, -err);
+	spin_unlock_bh(&space->lock);
+	rdlock_agents_each(space, agent_lost, &code);
+	calls_fail(space, -ENOTCONN);
+	session_event(space);
+}
+
+/* ---- for agents and callers ---- */
+
+u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **link)
+{
+	struct rdlock_session *s = &space->session;
+	u8 flags = 0;
+
+	spin_lock_bh(&space->lock);
+	if (s->local || ktime_get_boottime_ns() + (u64)RDLOCK_MARGIN_MS * NSEC_PER_MSEC < s->lease_end)
+		flags |= RDL_F_LEASE;
+	if (s->up && s->link && s->no == no && (flags & RDL_F_LEASE)) {
+		flags |= RDL_F_LINK;
+		if (link)
+			*link = rdf_link_get(s->link);
+	}
+	spin_unlock_bh(&space->lock);
+	return flags;
+}
+
+bool rdlock_session_lease_ok(struct rdlock_space *space)
+{
+	struct rdlock_session *s = &space->session;
+	bool ok;
+
+	spin_lock_bh(&space->lock);
+	ok = s->local ? s->up : ktime_get_boottime_ns() < s->lease_end;
+	spin_unlock_bh(&space->lock);
+	return ok;
+}
+
+static bool session_settled(void *arg)
+{
+	struct rdlock_session *s = arg;
+
+	return READ_ONCE(s->up) || READ_ONCE(s->stopped) || session_refused(READ_ONCE(s->last_err));
+}
+
+static bool session_is_up(void *arg)
+{
+	struct rdlock_session *s = arg;
+
+	return READ_ONCE(s->up) || READ_ONCE(s->stopped);
+}
+
+int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool interruptible)
+{
+	struct rdlock_session *s = &space->session;
+	int err;
+
+	err = rdlock_sleep_until(&s->wq, session_is_up, s, deadline, interruptible);
+	if (READ_ONCE(s->stopped))
+		return READ_ONCE(space->state) == RDLOCK_SPACE_DEAD ? -ENODEV : -ESHUTDOWN;
+	return err == -ETIMEDOUT ? -EHOSTUNREACH : err;
+}
+
+int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline)
+{
+	struct rdlock_session *s = &space->session;
+	int err, last;
+
+	err = rdlock_sleep_until(&s->wq, session_settled, s, deadline, true);
+	if (READ_ONCE(s->up))
+		return 0;
+	if (READ_ONCE(s->stopped))
+		return -ESHUTDOWN;
+	last = READ_ONCE(s->last_err);
+	if (err == -ETIMEDOUT)
+		/* The home still counts down for an earlier life of this node: the id is taken. */
+		return last == -EAGAIN ? -EBUSY : -EHOSTUNREACH;
+	return err ? err : last;
+}
+
+/* ---- begin and end ---- */
+
+void rdlock_session_init(struct rdlock_space *space, bool local)
+{
+	struct rdlock_session *s = &space->session;
+
+	s->local = local;
+	s->inc = new_inc();
+	s->no = 1;
+	s->backoff_ms = SESSION_BACKOFF_MIN_MS;
+	xa_init_flags(&s->calls, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	init_waitqueue_head(&s->wq);
+	init_completion(&s->bye);
+	INIT_DELAYED_WORK(&s->connect_work, connect_work);
+	INIT_DELAYED_WORK(&s->hb_work, rdlock_lease_hb_work);
+	INIT_DELAYED_WORK(&s->lease_work, rdlock_lease_work);
+	INIT_WORK(&s->up_work, up_work);
+}
+
+void rdlock_session_start_local(struct rdlock_space *space)
+{
+	struct rdlock_session *s = &space->session;
+
+	spin_lock_bh(&space->lock);
+	s->link = rdf_link_get(rdf_dom_loop(space->dom));
+	s->home_node = space->node;
+	s->home_inc = s->inc;
+	s->lease_end = U64_MAX;
+	s->up = true;
+	rdlock_space_set_state_locked(space, RDLOCK_SPACE_READY, 0);
+	spin_unlock_bh(&space->lock);
+}
+
+void rdlock_session_start(struct rdlock_space *space)
+{
+	queue_delayed_work(space->wq, &space->session.connect_work, 0);
+}
+
+void rdlock_session_stop(struct rdlock_space *space, bool polite)
+{
+	struct rdlock_session *s = &space->session;
+	struct rdl_msg bye = { .type = RDL_MSG_BYE };
+	struct rdf_link *link;
+
+	if (polite && !s->local && !rdlock_session_send(space, &bye, sizeof(bye)))
+		wait_for_completion_timeout(&s->bye, msecs_to_jiffies(RDLOCK_CALL_MS));
+	spin_lock_bh(&space->lock);
+	s->stopped = true;
+	s->up = false;
+	link = s->link;
+	if (s->local)
+		s->link = NULL;
+	else if (link)
+		rdf_link_get(link);
+	spin_unlock_bh(&space->lock);
+	session_event(space);
+	calls_fail(space, -ENOTCONN);
+	cancel_delayed_work_sync(&s->connect_work);
+	if (!s->local) {
+		/* A connect that was running may have made a link since. */
+		if (!link) {
+			spin_lock_bh(&space->lock);
+			link = s->link ? rdf_link_get(s->link) : NULL;
+			spin_unlock_bh(&space->lock);
+		}
+		if (link) {
+			rdf_link_kill(link, -ESHUTDOWN);
+			rdf_link_wait_dead(link);
+		}
+	}
+	if (link)
+		rdf_link_put(link);
+	cancel_delayed_work_sync(&s->connect_work);
+	cancel_delayed_work_sync(&s->hb_work);
+	cancel_delayed_work_sync(&s->lease_work);
+	cancel_work_sync(&s->up_work);
+	if (!s->local)
+		session_drop_dom(space);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handles and waiting: sleep, deadline, signal, cancel. Knows no protocol.
+ *
+ * A request ends in exactly one way, decided under agent->lock: GRANTED by the agent, failed by the agent (IDLE with err), or
+ * withdrawn by the waiter (which finds PENDING under the lock and takes itself out of the queue). A signal or deadline that
+ * comes together with a grant loses: the waiter looks at its state under the lock first, so a grant is never dropped.
+ */
+#include <linux/errno.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "agent.h"
+#include "compat.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+#include "wait.h"
+
+static void handle_work(struct work_struct *work);
+static enum hrtimer_restart handle_timer(struct hrtimer *t);
+
+static unsigned int sleep_state(bool interruptible)
+{
+	return interruptible ? TASK_INTERRUPTIBLE | TASK_FREEZABLE : TASK_KILLABLE | TASK_FREEZABLE;
+}
+
+int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg, ktime_t deadline, bool interruptible)
+{
+	unsigned int state = sleep_state(interruptible);
+	DEFINE_WAIT(wait);
+	int ret = 0;
+
+	for (;;) {
+		ktime_t t = deadline;
+
+		/* Pairs with the barrier in wake_up_all() of handle_wake() and of the openers' wake-ups. */
+		prepare_to_wait(wq, &wait, state);
+		if (cond(arg))
+			break;
+		if (signal_pending_state(state, current)) {
+			ret = -ERESTARTSYS;
+			break;
+		}
+		if (!schedule_hrtimeout_range(deadline == KTIME_MAX ? NULL : &t, 0, HRTIMER_MODE_ABS)) {
+			/* The last look decides: a condition that came true together with the deadline wins. */
+			ret = cond(arg) ? 0 : -ETIMEDOUT;
+			break;
+		}
+	}
+	finish_wait(wq, &wait);
+	return ret;
+}
+
+static bool agent_settled(void *arg)
+{
+	struct rdlock_agent *a = arg;
+
+	return READ_ONCE(a->registered) || READ_ONCE(a->open_err);
+}
+
+/* What to say when a deadline passed: was it the lock, or the home? */
+static int timeout_error(struct rdlock_space *space)
+{
+	struct rdlock_session *s = &space->session;
+
+	if (READ_ONCE(s->up))
+		return -ETIMEDOUT;
+	return -EHOSTUNREACH;
+}
+
+static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interruptible)
+{
+	int err;
+
+	if (rdlock_space_is_stopping(a->space))
+		return -ESHUTDOWN;
+	err = rdlock_sleep_until(&a->wq, agent_settled, a, deadline, interruptible);
+	if (err == -ETIMEDOUT)
+		err = timeout_error(a->space);
+	if (err)
+		return err;
+	spin_lock_bh(&a->lock);
+	if (!a->registered)
+		err = a->open_err;
+	else if (a->key.kind && a->core.kind != a->key.kind)
+		err = -EEXIST;
+	spin_unlock_bh(&a->lock);
+	return err;
+}
+
+struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, u32 kind, ktime_t deadline,
+				  bool interruptible)
+{
+	struct rdlock *l;
+	int err;
+
+	if (!len || len > RDLOCK_NAME_MAX || kind >= RDL_NR_KINDS)
+		return ERR_PTR(-EINVAL);
+	err = rdlock_space_pin(space);
+	if (err)
+		return ERR_PTR(err);
+	err = -ENOMEM;
+	l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	if (!l)
+		goto err_unpin;
+	INIT_LIST_HEAD(&l->node);
+	init_waitqueue_head(&l->wq);
+	INIT_WORK(&l->work, handle_work);
+	rdlock_hrtimer_setup(&l->timer, handle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	l->agent = rdlock_agent_open(space, key, len, kind);
+	err = PTR_ERR_OR_ZERO(l->agent);
+	if (err)
+		goto err_free;
+	err = wait_registered(l->agent, deadline, interruptible);
+	if (err)
+		goto err_close;
+	spin_lock_bh(&l->agent->lock);
+	list_add_tail(&l->all, &l->agent->handles);
+	spin_unlock_bh(&l->agent->lock);
+	return l;
+
+err_close:
+	rdlock_agent_close(l->agent);
+err_free:
+	kfree(l);
+err_unpin:
+	rdlock_space_unpin(space);
+	return ERR_PTR(err);
+}
+
+/* Take @l out of what it has or wants; the result, if any, is thrown away. */
+static void handle_withdraw(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+
+	lockdep_assert_held(&a->lock);
+	switch (l->state) {
+	case RDLOCK_FD_PENDING:
+		list_del_init(&l->node);
+		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
+		rdlock_agent_cancel(a, l);
+		break;
+	case RDLOCK_FD_GRANTED:
+	case RDLOCK_FD_HELD:
+		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
+		l->grant = (struct rdlock_grant){};
+		a->user = NULL;
+		rdlock_agent_release(a);
+		break;
+	case RDLOCK_FD_IDLE:
+	case RDLOCK_FD_REVOKED:
+		break;
+	}
+	l->async = false;
+	l->err = 0;
+}
+
+void rdlock_handle_close(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	struct rdlock_space *space = a->space;
+
+	spin_lock_bh(&a->lock);
+	l->fn = NULL;
+	handle_withdraw(l);
+	list_del_init(&l->all);
+	spin_unlock_bh(&a->lock);
+	/* After fn is NULL nobody queues the work again, after IDLE nobody starts the timer. */
+	hrtimer_cancel(&l->timer);
+	if (cancel_work_sync(&l->work))
+		rdlock_agent_put(a);
+	rdlock_agent_close(a);
+	kfree(l);
+	rdlock_space_unpin(space);
+}
+
+static bool handle_settled(void *arg)
+{
+	struct rdlock *l = arg;
+
+	return READ_ONCE(l->state) != RDLOCK_FD_PENDING;
+}
+
+/* Begin a request. 0: PENDING, GRANTED or failed with l->err; else an error of the caller, nothing changed. */
+static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime_t deadline)
+{
+	struct rdlock_agent *a = l->agent;
+
+	lockdep_assert_held(&a->lock);
+	switch (l->state) {
+	case RDLOCK_FD_IDLE:
+		break;
+	case RDLOCK_FD_PENDING:
+	case RDLOCK_FD_GRANTED:
+		return -EBUSY;
+	case RDLOCK_FD_HELD:
+		return -EDEADLK;
+	case RDLOCK_FD_REVOKED:
+		return -EKEYREVOKED;
+	}
+	if (rdlock_space_is_stopping(a->space))
+		return -ESHUTDOWN;
+	if (!try && deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
+		return -ETIMEDOUT;
+	if (!a->registered) {
+		if (try)
+			return -EHOSTUNREACH;
+		/* Without a session nothing bounds such a wait. */
+		if (deadline == KTIME_MAX)
+			return -EKEYREVOKED;
+	}
+	l->err = 0;
+	l->mode = mode;
+	l->try = try;
+	l->async = async;
+	l->has_deadline = deadline != KTIME_MAX;
+	WRITE_ONCE(l->state, RDLOCK_FD_PENDING);
+	rdlock_agent_acquire(a, l);
+	return 0;
+}
+
+/* The caller takes the result: the grant, or the error that ended the request. */
+static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
+{
+	int err = l->err;
+
+	lockdep_assert_held(&l->agent->lock);
+	l->err = 0;
+	l->async = false;
+	switch (l->state) {
+	case RDLOCK_FD_GRANTED:
+		WRITE_ONCE(l->state, RDLOCK_FD_HELD);
+		if (g)
+			*g = l->grant;
+		return 0;
+	case RDLOCK_FD_REVOKED:
+		return -EKEYREVOKED;
+	default:
+		return err ? err : -ECANCELED;
+	}
+}
+
+static int mode_check(u32 mode)
+{
+	if (mode != RDLOCK_SHARED && mode != RDLOCK_EXCLUSIVE)
+		return -EINVAL;
+	if (mode == RDLOCK_SHARED)	/* no kind of today has shared mode */
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
+{
+	bool try = flags & RDLOCK_REQ_TRY, nowait = (flags & RDLOCK_REQ_NOWAIT) && !try;
+	struct rdlock_agent *a = l->agent;
+	int err;
+
+	err = mode_check(mode);
+	if (err)
+		return err;
+	spin_lock_bh(&a->lock);
+	/* An asynchronous request of this handle: its result, or that it still waits. */
+	if (nowait && !l->fn && l->async && l->mode == mode) {
+		if (l->state == RDLOCK_FD_PENDING)
+			err = -EAGAIN;
+		else
+			err = request_fetch(l, g);
+		goto out_unlock;
+	}
+	if (l->async && l->state == RDLOCK_FD_IDLE) {
+		/* Its failure was not fetched; the new request takes its place. */
+		l->async = false;
+		l->err = 0;
+	}
+	err = request_begin(l, mode, try, nowait, deadline);
+	if (err)
+		goto out_unlock;
+	if (nowait) {
+		if (l->state == RDLOCK_FD_PENDING) {
+			err = -EAGAIN;
+			if (deadline != KTIME_MAX)
+				hrtimer_start(&l->timer, deadline, HRTIMER_MODE_ABS_SOFT);
+		} else {
+			err = request_fetch(l, g);
+		}
+		goto out_unlock;
+	}
+	spin_unlock_bh(&a->lock);
+
+	/* A try ends by itself within the fabric's bounds: a signal must not leave its outcome open, only a fatal one may. */
+	err = rdlock_sleep_until(&l->wq, handle_settled, l, try ? KTIME_MAX : deadline,
+			  !try && (flags & RDLOCK_REQ_INTERRUPTIBLE));
+
+	spin_lock_bh(&a->lock);
+	if (l->state == RDLOCK_FD_PENDING) {
+		handle_withdraw(l);
+		if (err == -ETIMEDOUT)
+			err = timeout_error(a->space);
+	} else {
+		err = request_fetch(l, g);
+	}
+out_unlock:
+	spin_unlock_bh(&a->lock);
+	return err;
+}
+
+int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx)
+{
+	struct rdlock_agent *a = l->agent;
+	int err;
+
+	err = mode_check(mode);
+	if (err)
+		return err;
+	spin_lock_bh(&a->lock);
+	if (l->fn || l->async) {
+		err = -EBUSY;
+		goto out_unlock;
+	}
+	l->fn = fn;
+	l->ctx = ctx;
+	err = request_begin(l, mode, false, true, deadline);
+	if (err)
+		l->fn = NULL;
+	else if (l->state == RDLOCK_FD_PENDING && deadline != KTIME_MAX)
+		hrtimer_start(&l->timer, deadline, HRTIMER_MODE_ABS_SOFT);
+out_unlock:
+	spin_unlock_bh(&a->lock);
+	return err;
+}
+
+static void handle_work(struct work_struct *work)
+{
+	struct rdlock *l = container_of(work, struct rdlock, work);
+	struct rdlock_agent *a = l->agent;
+	struct rdlock_grant g = {};
+	rdlock_granted_fn fn;
+	void *ctx;
+	int err = 0;
+
+	spin_lock_bh(&a->lock);
+	fn = l->fn;
+	ctx = l->ctx;
+	if (fn && l->state != RDLOCK_FD_PENDING) {
+		l->fn = NULL;
+		err = request_fetch(l, &g);
+	} else {
+		fn = NULL;
+	}
+	spin_unlock_bh(&a->lock);
+	if (fn) {
+		hrtimer_cancel(&l->timer);
+		fn(l, err, &g, ctx);
+	}
+	/*
+	 * fn() may have started the next request, even have seen it end; a closer waits in cancel_work_sync() for us, so the
+	 * handle is still there, and the agent is held by our own reference.
+	 */
+	rdlock_agent_put(a);
+}
+
+static enum hrtimer_restart handle_timer(struct hrtimer *t)
+{
+	struct rdlock *l = container_of(t, struct rdlock, timer);
+	struct rdlock_agent *a = l->agent;
+
+	spin_lock_bh(&a->lock);
+	if (l->state == RDLOCK_FD_PENDING && l->async) {
+		list_del_init(&l->node);
+		l->err = timeout_error(a->space);
+		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
+		rdlock_agent_cancel(a, l);
+		wake_up_all(&l->wq);
+		if (l->fn && queue_work(rdlock_wq, &l->work))
+			rdlock_agent_get(a);
+	}
+	spin_unlock_bh(&a->lock);
+	return HRTIMER_NORESTART;
+}
+
+int rdlock_request_cancel(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	int err = 0;
+
+	spin_lock_bh(&a->lock);
+	if (!l->async) {
+		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -ENOENT;
+	} else {
+		l->fn = NULL;
+		if (l->state == RDLOCK_FD_REVOKED)
+			err = -EKEYREVOKED;
+		handle_withdraw(l);
+	}
+	spin_unlock_bh(&a->lock);
+	if (!err)
+		hrtimer_cancel(&l->timer);
+	return err;
+}
+
+int rdlock_handle_release(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	int err = 0;
+
+	spin_lock_bh(&a->lock);
+	if (l->state == RDLOCK_FD_HELD)
+		handle_withdraw(l);
+	else
+		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
+	spin_unlock_bh(&a->lock);
+	return err;
+}
+
+bool rdlock_handle_valid(struct rdlock *l)
+{
+	return READ_ONCE(l->state) == RDLOCK_FD_HELD && rdlock_session_lease_ok(l->agent->space);
+}
+
+__poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt)
+{
+	struct rdlock_agent *a = l->agent;
+	__poll_t mask = 0;
+
+	poll_wait(file, &l->wq, pt);
+	spin_lock_bh(&a->lock);
+	if (l->state == RDLOCK_FD_REVOKED)
+		mask = EPOLLERR | EPOLLHUP;
+	else if (l->async && l->state != RDLOCK_FD_PENDING)
+		mask = EPOLLIN | EPOLLRDNORM;
+	spin_unlock_bh(&a->lock);
+	return mask;
+}
+
+void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out)
+{
+	struct rdlock_agent *a = l->agent;
+
+	spin_lock_bh(&a->lock);
+	out->out_state = l->state;
+	out->out_kind = a->core.kind;
+	out->out_instance = READ_ONCE(a->space->instance);
+	if (l->state == RDLOCK_FD_HELD || l->state == RDLOCK_FD_GRANTED) {
+		out->out_mode = l->mode;
+		out->out_token = l->grant.token;
+		out->out_instance = l->grant.instance;
+	}
+	spin_unlock_bh(&a->lock);
+}
