@@ -3,8 +3,8 @@
  * hammer: load for scenarios. Threads, each an owner of its own, work on one key of the space RDLOCK_SPACE.
  *
  *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]
- *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one more; it checks
- *	that cell 1, the last holder's token, is less than its own.
+ *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one
+ *	more; it checks that cell 1, the last holder's token, is less than its own.
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
  *
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 			abort();
 	for (i = 0; i < hammer.threads; i++)
 		pthread_join(threads[i], NULL);
-	printf("done=%llu unknown=%llu again=%llu bad=%llu last=%llx ms=%llu\n", hammer.done, hammer.unknown, hammer.again,
-	       hammer.bad, hammer.last, (unsigned long long)((now_ns() - start) / MS));
+	printf("done=%llu unknown=%llu again=%llu bad=%llu last=%llx ms=%llu\n", hammer.done, hammer.unknown,
+	       hammer.again, hammer.bad, hammer.last, (unsigned long long)((now_ns() - start) / MS));
 	return hammer.bad ? 1 : 0;
 }

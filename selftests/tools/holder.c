@@ -3,11 +3,13 @@
  * holder: one owner that says what happens to it, and a storm of owners that are killed.
  *
  *   holder hold KEY [-n | -w MILLISECONDS]
- *	Acquires; -n tries, -w sets a deadline. Prints "held token=X flags=F ms=M" or "failed ERRNO ms=M" (and ends with 1).
- *	Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and prints "lost ERRNO" (3).
+ *	Acquires; -n tries, -w sets a deadline. Prints "held token=X flags=F ms=M" or "failed ERRNO ms=M" (and
+ *	ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
+ *	prints "lost ERRNO" (3).
  *   holder storm KEY [-t PROCESSES] [-n KILLS]
- *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and replaced. Prints
- *	"kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed, too.
+ *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
+ *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
+ *	too.
  *
  * Status 2: usage, 1: failure, told on stdout.
  */
@@ -137,7 +139,8 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 		kill(pids[i], SIGKILL);
 		failed += reap(pids[i]) != 1000 + SIGKILL;
 	}
-	printf("kills=%u holding=%u waiting=%u failed=%u ms=%u\n", kills, count[HOLDS], count[WAITS], failed, ms_since(start));
+	printf("kills=%u holding=%u waiting=%u failed=%u ms=%u\n", kills, count[HOLDS], count[WAITS], failed,
+	       ms_since(start));
 	return failed ? 1 : 0;
 }
 
