@@ -54,11 +54,11 @@ vm-modules:
 	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J)
 
 tools: ## librdlock and the rdlock command
-	@$(MAKE) --no-print-directory -C userspace all
+	@flock build/tools.lock $(MAKE) --no-print-directory -C userspace all
 
 # The test programs, static, into build/selftests.
 test-programs:
-	@$(MAKE) --no-print-directory -C selftests O=$(B)/selftests all
+	@flock build/test-programs.lock $(MAKE) --no-print-directory -C selftests O=$(B)/selftests all
 
 lint: ## style, static checks, the project's own rules
 	@selftests/lint/run
@@ -67,11 +67,11 @@ sim: ## the lock protocols in the simulator [SEED= NODES= SECONDS=]
 	@$(MAKE) --no-print-directory -C selftests/sim check \
 		$(if $(SEED),SEED=$(SEED)) $(if $(NODES),NODES=$(NODES)) $(if $(SECONDS),SECONDS=$(SECONDS))
 
-# The harness' own unit tests count as part of the full run.
-vm: vm-modules tools test-programs ## two or more machines [T= KERNEL= SHELL_IN=1 SCALE= V=1]
+# The harness' own unit tests count in a run of everything.
+vm: vm-modules tools test-programs ## scenarios in one to four machines [T= KERNEL= SHELL_IN=1 SCALE= V=1]
 	@$(vm_run) $(if $(T)$(SHELL_IN),,--unit) $(T)
 
-check: ## everything above on the stock kernel; the last line counts it
+check: ## lint, sim and vm on the stock kernel; the last line counts them
 	@scripts/deps all
 	@MAKE="$(MAKE)" scripts/check lint sim vm
 
