@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One world: what its seed makes of it, what goes wrong in it and when, and whether it comes to rest.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+u32 sim_ticket_soft, sim_ticket_hard;
+int sim_bust, sim_trace;
+
+void violation(struct world *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (w->failed)
+		return;
+	w->failed = true;
+	va_start(ap, fmt);
+	vsnprintf(w->why, sizeof(w->why), fmt, ap);
+	va_end(ap);
+	trace(w, "VIOLATION: %s", w->why);
+}
+
+void trace(struct world *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!sim_trace)
+		return;
+	va_start(ap, fmt);
+	printf("# %10.3f us  ", w->now / 1000.0);
+	vprintf(fmt, ap);
+	putchar('\n');
+	va_end(ap);
+}
+
+/* ---- faults ---- */
+
+enum fault {
+	FAULT_BREAK,
+	FAULT_CRASH,
+	FAULT_CRASH_FOR_GOOD,
+	FAULT_PAUSE,
+	FAULT_PAUSE_LONG,	/* past the lease */
+	FAULT_PARTITION,
+	FAULT_PARTITION_LONG,
+	FAULT_SLOW,
+	FAULT_RECOVER,		/* for no reason */
+	FAULT_FREEZE_AGAIN,
+	FAULT_GARBAGE,
+	NR_FAULTS,
+};
+
+static void resume(struct world *w, struct event *e)
+{
+	trace(w, "node %d wakes", e->node);
+}
+
+static void pause(struct world *w, int n, u64 ns)
+{
+	struct node *node = &w->node[n];
+
+	if (!node->alive || !n)
+		return;
+	trace(w, "node %d pauses for %llu us", n, (unsigned long long)(ns / US));
+	if (w->now + ns > node->paused_until)
+		node->paused_until = w->now + ns;
+	sched(w, ns, resume, n);
+}
+
+static void partition(struct world *w, int n, u64 ns)
+{
+	if (!n)
+		return;
+	trace(w, "node %d is cut off for %llu us", n, (unsigned long long)(ns / US));
+	if (w->now + ns > w->node[n].blocked_until)
+		w->node[n].blocked_until = w->now + ns;
+	if (w->node[n].alive)
+		node_link_lost(w, n);
+}
+
+/* Bits that changed on the way: the check throws the message away before anybody reads it. */
+static void garbage(struct world *w, int n)
+{
+	bool home = chance(w, 50);
+	struct event *e;
+	u32 i, flips = 1 + rnd(w, 8);
+
+	if (!w->links)
+		return;
+	e = sched(w, 0, home ? home_message : node_message, home ? -1 : n);
+	e->link = rnd(w, w->links);
+	memset(&e->msg, 0, sizeof(e->bytes));
+	e->msg.type = rnd(w, RDL_NR_MSGS);
+	e->msg.epoch = cpu_to_le32(w->home.lock[0].epoch);
+	rdl_msg_seal(&e->msg, 0);
+	e->len = chance(w, 80) ? rdl_msg_len(e->msg.type) : rnd(w, MAX_MSG);
+	for (i = 0; i < flips; i++)
+		e->bytes[rnd(w, sizeof(struct rdl_msg))] ^= 1 + rnd(w, 255);
+}
+
+static void strike(struct world *w, struct event *e)
+{
+	u64 lease = w->cfg.lease;
+	int n = e->gen ? (int)e->gen - 1 : (int)rnd(w, w->cfg.nodes);
+
+	if (w->failed)
+		return;
+	switch ((enum fault)e->arg) {
+	case FAULT_BREAK:
+		if (w->node[n].alive)
+			node_link_lost(w, n);
+		break;
+	case FAULT_CRASH:
+		if (n)
+			node_crash(w, n, about(w, lease));
+		break;
+	case FAULT_CRASH_FOR_GOOD:
+		if (n)
+			node_crash(w, n, NEVER);
+		break;
+	case FAULT_PAUSE:
+		pause(w, n, about(w, lease / 8));
+		break;
+	case FAULT_PAUSE_LONG:
+		pause(w, n, lease + rnd(w, 2 * lease));
+		break;
+	case FAULT_PARTITION:
+		partition(w, n, about(w, lease / 8));
+		break;
+	case FAULT_PARTITION_LONG:
+		partition(w, n, lease + rnd(w, lease));
+		break;
+	case FAULT_SLOW:
+		if (n && w->node[n].link >= 0)
+			w->link[w->node[n].link].slow_until = w->now + about(w, lease / 8);
+		break;
+	case FAULT_RECOVER:
+		home_recover(w, rnd(w, w->cfg.locks), false, false);
+		break;
+	case FAULT_FREEZE_AGAIN:
+		home_repeat_freeze(w, rnd(w, w->cfg.locks));
+		break;
+	case FAULT_GARBAGE:
+		garbage(w, n);
+		break;
+	case NR_FAULTS:
+		break;
+	}
+}
+
+static void arm(struct world *w, struct event *e)
+{
+	w->armed[rnd(w, w->cfg.nodes)] = e->arg + 1;
+}
+
+void fault_armed(struct world *w, int node)
+{
+	struct event *e;
+
+	if (!w->armed[node] || w->stopping)
+		return;
+	e = sched(w, rnd(w, 3 * w->cfg.latency), strike, -1);
+	e->arg = w->armed[node] - 1;
+	e->gen = node + 1;
+	w->armed[node] = 0;
+}
+
+static void stop(struct world *w, struct event *e)
+{
+	(void)e;
+	w->stopping = true;
+	trace(w, "no new requests from here");
+}
+
+/* ---- one world ---- */
+
+static void configure(struct world *w, int nodes)
+{
+	struct config *c = &w->cfg;
+
+	memset(c, 0, sizeof(*c));
+	c->nodes = nodes ? nodes : 2 + (int)rnd(w, 3);
+	c->locks = 1 + rnd(w, chance(w, 30) ? 3 : 1);
+	c->threads = 1 + rnd(w, 3);
+	c->budget = chance(w, 50) ? rnd(w, 4) : RDL_BUDGET;
+	c->latency = chance(w, 30) ? 100 * US : 2 * US + rnd(w, 20 * US);
+	c->lease = 5 * MS;
+	c->margin = 300 * US + rnd(w, 700 * US);
+	c->hold = chance(w, 20) ? 500 * US : 1 * US + rnd(w, 50 * US);
+	c->think = chance(w, 20) ? 2 * MS : 1 * US + rnd(w, 100 * US);
+	c->stop = 3 * MS + rnd(w, 12 * MS);
+	c->end = c->stop + 100 * MS;
+	c->faults = chance(w, 15) ? 0 : 1 + rnd(w, 8);
+	c->fault_mask = chance(w, 50) ? ~0u : (u32)rnd64(w);
+	c->try_pct = chance(w, 50) ? rnd(w, 60) : 0;
+	c->cancel_pct = chance(w, 50) ? rnd(w, 60) : 0;
+	c->close_pct = chance(w, 30) ? rnd(w, 50) : 0;
+	c->refuse_pct = chance(w, 15) ? rnd(w, 10) : 0;
+	c->soft = 1u << 25;
+	c->hard = (1u << RDL_TICKET_BITS) - 1024;
+	if (chance(w, 30)) {
+		c->soft = 1 + rnd(w, 8);
+		c->hard = c->soft + rnd(w, 6);
+	}
+	sim_ticket_soft = c->soft;
+	sim_ticket_hard = c->hard;
+}
+
+static void check_rest(struct world *w)
+{
+	int i, n, t;
+
+	for (n = 0; n < w->cfg.nodes; n++) {
+		struct node *node = &w->node[n];
+
+		if (!node->alive)
+			continue;
+		for (t = 0; t < w->cfg.threads; t++)
+			if (node->thread[t].st != IDLE)
+				violation(w, "lock %d: node %d's user %d is forgotten, waiting since %llu us",
+					  node->thread[t].lock, n, t,
+					  (unsigned long long)(node->thread[t].since / US));
+		for (i = 0; i < w->cfg.locks; i++)
+			if (node->agent[i].open == OPEN && !rdl_idle(&node->agent[i].core))
+				violation(w, "lock %d: node %d is left in state %s", i, n,
+					  rdl_state_name(node->agent[i].core.st));
+	}
+	for (i = 0; i < w->cfg.locks; i++) {
+		struct home_lock *h = &w->home.lock[i];
+
+		if (h->recovering)
+			violation(w, "lock %d: a recovery never ended", i);
+		if (rdl_w_mid(h->word) || rdl_w_frozen(h->word))
+			violation(w, "lock %d: word %016llx at rest", i, (unsigned long long)h->word);
+	}
+}
+
+/* Is anybody still waiting for anything? The heartbeats never end. */
+static bool at_rest(const struct world *w)
+{
+	int n, t, i;
+
+	for (n = 0; n < w->cfg.nodes; n++) {
+		const struct node *node = &w->node[n];
+
+		if (!node->alive && w->home.sess[n].live)
+			return false;
+		if (!node->alive)
+			continue;
+		if (node->ss != SESSION_UP)
+			return false;
+		for (t = 0; t < w->cfg.threads; t++)
+			if (node->thread[t].st != IDLE)
+				return false;
+		for (i = 0; i < w->cfg.locks; i++)
+			if (node->agent[i].open == OPEN && !rdl_idle(&node->agent[i].core))
+				return false;
+	}
+	for (i = 0; i < w->cfg.locks; i++)
+		if (w->home.lock[i].recovering || rdl_w_mid(w->home.lock[i].word))
+			return false;
+	return true;
+}
+
+bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
+{
+	struct event *e;
+	u64 look = 0;
+	int i;
+
+	sched_clear(w);
+	w->seed = seed;
+	w->rng = seed * 0x2545f4914f6cdd1dull + 1;
+	w->now = 0;
+	w->stopping = false;
+	w->links = 0;
+	w->ops = 0;
+	w->failed = false;
+	memset(w->armed, 0, sizeof(w->armed));
+	w->cov = cov;
+	if (!w->op)
+		w->op = malloc(MAX_OPS * sizeof(*w->op));
+	if (!w->op)
+		abort();
+	configure(w, nodes);
+	home_start(w);
+	memset(w->node, 0, sizeof(w->node));
+	for (i = 0; i < w->cfg.nodes; i++)
+		node_start(w, i);
+	for (i = 0; i < w->cfg.faults; i++) {
+		int fault = rnd(w, NR_FAULTS);
+
+		if (w->cfg.fault_mask >> fault & 1)
+			sched(w, rnd(w, w->cfg.stop), chance(w, 50) ? strike : arm, -1)->arg = fault;
+	}
+	sched(w, w->cfg.stop, stop, -1);
+	while (!w->failed && (e = sched_pop(w))) {
+		w->now = e->time;
+		if (w->now > w->cfg.end) {
+			sched_done(w, e);
+			break;
+		}
+		if (e->node >= 0) {
+			struct node *node = &w->node[e->node];
+
+			if (!node->alive || node->boot != e->boot) {
+				sched_done(w, e);
+				continue;
+			}
+			if (w->now < node->paused_until) {
+				sched_again(w, e, node->paused_until);
+				continue;
+			}
+		}
+		e->fn(w, e);
+		sched_done(w, e);
+		/* Rest must last: late operations and messages may still come. */
+		if (w->stopping && w->now >= look) {
+			if (look && at_rest(w) && w->now > w->cfg.stop + 4 * w->cfg.lease + MS)
+				break;
+			look = w->now + MS;
+		}
+	}
+	if (!w->failed)
+		check_rest(w);
+	cov->worlds++;
+	return !w->failed;
+}
