@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Counters: exact sums, cells, persistence
+# Counters, exact sums, cells, persistence
 # vms: 1
 # smp: 2
 # timeout: 240
