@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import subprocess
+import tempfile
 
 # The userland of a VM besides busybox; those marked ? only if the host has them.
 TOOLS = ("/sbin/ip", "/sbin/tc", "/bin/rdma", "/bin/ss", "?/usr/sbin/nft")
@@ -74,6 +75,13 @@ def run(*argv):
 
 def libraries(program):
     return sorted(set(re.findall(r"(/\S+)\s+\(0x", run("ldd", program))))
+
+
+def stripped(path):
+    """A module without its debug information, which is most of it."""
+    with tempfile.NamedTemporaryFile(suffix=".ko") as out:
+        subprocess.run(["strip", "--strip-debug", "-o", out.name, path], check=True)
+        return slurp(out.name)
 
 
 class Modules:
@@ -234,7 +242,7 @@ class Image:
             for dep in known.deps[name]:
                 if dep not in known.paths and dep not in kos:
                     raise BuildError(f"{name}.ko depends on {dep}, which the kernel does not have")
-            cpio.file(f"lib/modules/{known.release}/extra/{name}.ko", slurp(path))
+            cpio.file(f"lib/modules/{known.release}/extra/{name}.ko", stripped(path))
         names = known.closure(n for w in self.words.values() for n in w)
         everything = known.closure(names + list(kos))
         for name in everything:

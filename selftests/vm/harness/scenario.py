@@ -9,7 +9,7 @@ from typing import List
 
 from .judge import KINDS
 
-HEAD = re.compile(r"# (\w+):\s*(.*?)\s*$")
+HEAD = re.compile(r"# ([a-z]+):\s*(.*?)\s*$")
 
 
 class HeadError(Exception):
