@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from kernel import checkpatch
-from lintlib import CACHE, ROOT, fail_text, files, finish, need, skip
+from lintlib import BUILD, CACHE, ROOT, fail_text, files, finish, need, skip
 
 # Columns of a line of code in this project. The kernel's own limit is 100.
 COLUMNS = 120
@@ -51,10 +51,12 @@ def one(job):
     clean = CACHE / "checkpatch-clean" / key[:40]
     if clean.exists():
         return ""
+    # Not in the tree: it may leave a file behind.
     out = subprocess.run(["perl", str(script), "--no-tree", "--strict", "--terse", "--quiet", "--no-summary",
-                          "--show-types", "--color=never"] + args + ["-f", name], cwd=ROOT,
+                          "--show-types", "--color=never"] + args + ["-f", str(ROOT / name)], cwd=BUILD,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = out.stdout.decode(errors="replace")
+    said = said.replace(f"{ROOT}/", "")
     if not said.strip() and out.returncode:
         said = f"{name}:1: checkpatch ended with {out.returncode}"
     if not said.strip():

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A goto label says what it undoes, or that it is the way out or around."""
+"""A goto label says what it undoes or does, or that it is the way out or around."""
 
 import re
 
 from lintlib import code, files, finish, line_of, report, text
 
 VERBS = "err|out|undo|unlock|free|put|unref|drop|destroy|stop|kill|remove|unregister|unmap|dereg|close|cancel|fail|" \
-        "release|unpin|disable|restore|reject|refuse|detach|flush|next"
-GOOD = re.compile(rf"^(?:(?:{VERBS})(?:_\w+)?|again|retry|restart)$")
+        "release|unpin|disable|restore|reject|refuse|detach|flush|pause|next"
+GOOD = re.compile(rf"^(?:(?:{VERBS})(?:_\w+)?|(?:\w+_)?again|retry|restart|found|later|bad)$")
 
 for name in files("kmod/*.c", "kmod/*.h"):
     src = code(text(name))
