@@ -3,12 +3,13 @@
  * The ioctl interface as a contract: one table of all commands, and every way of calling each of them wrongly.
  * Runs as 64-bit, 32-bit and x32 program with the same numbers.
  */
+#include <assert.h>
 #include <stddef.h>
 
 #include "common.h"
 
-#define SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type)
-#define AT(type, field, bytes) _Static_assert(offsetof(struct type, field) == (bytes), #type "." #field)
+#define SIZE(type, bytes) static_assert(sizeof(struct type) == (bytes), #type)
+#define AT(type, field, bytes) static_assert(offsetof(struct type, field) == (bytes), #type "." #field)
 
 SIZE(rdlock_addr, 24);
 AT(rdlock_addr, addr, 8);
@@ -47,8 +48,8 @@ AT(rdlock_counter_open, key, 24);
 SIZE(rdlock_counter_op, 48);
 AT(rdlock_counter_op, deadline, 16);
 AT(rdlock_counter_op, out_old, 40);
-_Static_assert(RDLOCK_IOC_INFO == 0xd700 && RDLOCK_IOC_SPACE_OPEN == 0xd706 && RDLOCK_IOC_LOCK_OPEN == 0xd721 &&
-	       RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_COUNTER_READ == 0xd762, "command numbers");
+static_assert(RDLOCK_IOC_INFO == 0xd700 && RDLOCK_IOC_SPACE_OPEN == 0xd706 && RDLOCK_IOC_LOCK_OPEN == 0xd721 &&
+	      RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_COUNTER_READ == 0xd762, "command numbers");
 
 #define CREATED "abi.create"
 #define DESTROYED "abi.destroy"
@@ -63,8 +64,8 @@ static uint64_t cell;		/* what cell 0 of the counter holds */
 static struct rdlock_space_stat list_room[8];
 
 /*
- * One command. @prepare makes ready what a right call needs, @fill makes a right call, which returns @ret, and @after sees to
- * it that a call that failed has changed nothing, and undoes one that did not.
+ * One command. @prepare makes ready what a right call needs, @fill makes a right call, which returns @ret, and @after
+ * sees to it that a call that failed has changed nothing, and undoes one that did not.
  */
 struct op {
 	const char *name;

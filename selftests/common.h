@@ -2,8 +2,9 @@
 /*
  * What the test programs share: raw ioctls with negative errnos, and the space they run in.
  *
- * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1), RDLOCK_NODE (0) name the space, its home's address and this node's id. A program
- * creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and leaves it standing: the next one uses it too.
+ * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1), RDLOCK_NODE (0) name the space, its home's address and this node's id. A
+ * program creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and leaves it standing: the next
+ * one uses it too.
  */
 #ifndef RDLOCK_TEST_COMMON_H
 #define RDLOCK_TEST_COMMON_H
@@ -214,7 +215,8 @@ static inline int counter_open(int space, const char *key, uint32_t cells)
 	return call(space, RDLOCK_IOC_COUNTER_OPEN, &arg);
 }
 
-static inline int counter_op(int counter, unsigned long cmd, uint32_t cell, uint64_t value, uint64_t expect, uint64_t *old)
+static inline int counter_op(int counter, unsigned long cmd, uint32_t cell, uint64_t value, uint64_t expect,
+			     uint64_t *old)
 {
 	struct rdlock_counter_op arg;
 	int ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Acquiring without waiting: O_NONBLOCK, poll, the call that fetches the result, and everything that can come between. */
+/* Acquiring without waiting: O_NONBLOCK, poll, the call that fetches the result, and all that can come between. */
 #include "common.h"
 
 static int holder, waiter;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Signals at random moments. Whatever a call says of its end is what the lock is: a grant that was told is held, one that was
- * not told is nobody's. Processes are killed by the hundreds; nothing of them stays.
+ * Signals at random moments. Whatever a call says of its end is what the lock is: a grant that was told is held, one
+ * that was not told is nobody's. Processes are killed by the hundreds; nothing of them stays.
  */
 #include <sys/time.h>
 

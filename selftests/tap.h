@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A small test harness: every test in a process group of its own, with a time limit, results as TAP. Used in place of
- * kselftest_harness.h because it needs nothing but libc, so that one source builds as static 64-bit, 32-bit and x32 program.
+ * kselftest_harness.h because it needs nothing but libc, so that one source builds as static 64-bit, 32-bit and x32
+ * program.
  *
  *	TEST(name, seconds) { ... EXPECT(call(), -EINVAL); ... }
  *	int main(int argc, char **argv) { return tap_main(argc, argv, setup); }
  *
- * EXPECT notes a difference and goes on, REQUIRE ends the test there. Both also work in the processes a test forks, if those
- * end by exit_test() and the test waits for them by reap().
+ * EXPECT notes a difference and goes on, REQUIRE ends the test there. Both also work in the processes a test forks, if
+ * those end by exit_test() and the test waits for them by reap().
  */
 #ifndef RDLOCK_TEST_TAP_H
 #define RDLOCK_TEST_TAP_H
@@ -27,6 +28,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef __printf
+#define __printf(f, a) __attribute__((format(printf, f, a)))
+#endif
+#ifndef __noreturn
+#define __noreturn __attribute__((noreturn))
+#endif
 
 #define TAP_SKIP 4
 
@@ -59,7 +67,7 @@ static inline void tap_add(struct tap_test *test)
 	}									\
 	static void name_(void)
 
-static inline void __attribute__((format(printf, 1, 2))) diag(const char *fmt, ...)
+static inline void __printf(1, 2) diag(const char *fmt, ...)
 {
 	char line[512];
 	va_list args;
@@ -71,13 +79,13 @@ static inline void __attribute__((format(printf, 1, 2))) diag(const char *fmt, .
 	fflush(stdout);
 }
 
-static inline void __attribute__((noreturn)) exit_test(void)
+static inline void __noreturn exit_test(void)
 {
 	fflush(stdout);
 	_exit(tap_failed ? 1 : 0);
 }
 
-static inline void __attribute__((noreturn)) skip_test(const char *reason)
+static inline void __noreturn skip_test(const char *reason)
 {
 	if (tap_reason)
 		snprintf(tap_reason, 256, "%s", reason);
@@ -86,7 +94,7 @@ static inline void __attribute__((noreturn)) skip_test(const char *reason)
 }
 
 /* A number for people: results of calls are negative errnos. */
-static inline const char *tap_number(char *buf, size_t size, long long v)
+static inline void tap_number(char *buf, size_t size, long long v)
 {
 	const char *name = v < 0 && v > -4096 ? strerrorname_np((int)-v) : NULL;
 
@@ -94,7 +102,6 @@ static inline const char *tap_number(char *buf, size_t size, long long v)
 		snprintf(buf, size, "-%s", name);
 	else
 		snprintf(buf, size, "%lld", v);
-	return buf;
 }
 
 static inline bool tap_compare(const char *file, int line, const char *what, long long got, long long want)
@@ -104,7 +111,9 @@ static inline bool tap_compare(const char *file, int line, const char *what, lon
 	if (got == want)
 		return true;
 	tap_failed = true;
-	diag("%s:%d: %s is %s, not %s", file, line, what, tap_number(a, sizeof(a), got), tap_number(b, sizeof(b), want));
+	tap_number(a, sizeof(a), got);
+	tap_number(b, sizeof(b), want);
+	diag("%s:%d: %s is %s, not %s", file, line, what, a, b);
 	return false;
 }
 
@@ -228,7 +237,7 @@ static inline int tap_run(struct tap_test *test)
 
 /*
  * Arguments choose tests by pattern. @setup runs once before them: NULL, or why nothing can run here. An EXPECT in
- * it that fails fails the program. Exit status 0, 1, or TAP_SKIP.
+ * it that is not met fails the program. Exit status 0, 1, or TAP_SKIP.
  */
 static inline int tap_main(int argc, char **argv, const char *(*setup)(void))
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Values that each command accepts or refuses, with the errno that the header gives for it. How commands are called at all
- * is abi_test.c's.
+ * Values that each command accepts or refuses, with the errno that the header gives for it. How commands are called
+ * at all is abi_test.c's.
  */
 #include "common.h"
 

@@ -15,7 +15,7 @@ if [ "$NODE" = 0 ]; then
 	sync done 800
 	check "nothing keeps the module" unload_rdlock
 else
-	export RDLOCK_NODE=$NODE
+	export RDLOCK_NODE="$NODE"
 	plan 9
 	check "the module loads" load_rdlock
 	sync created
