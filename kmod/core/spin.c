@@ -583,6 +583,14 @@ static int link_up(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 	return 0;
 }
 
+/* What was sent over the old link may be lost: ask again for a roll-over if it is still needed. */
+static int link_up_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	l->rolled = 0;
+	give_back(l, ev, acts);
+	return 0;
+}
+
 static int link_up_held(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (ev->epoch > l->epoch) {
@@ -725,7 +733,7 @@ const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_TIMER]	 = C(repay, B(OWED) | B(POP)),
 		[RDL_EV_FREEZE]	 = C(freeze, RESTS),
 		[RDL_EV_REBUILT] = IMP(OWED),
-		[RDL_EV_LINK_UP] = C(repay, B(OWED) | B(POP)),
+		[RDL_EV_LINK_UP] = C(link_up_owed, B(OWED) | B(POP)),
 		[RDL_EV_LEASE]	 = C(serve_owed, B(OWED) | B(HELD)),
 		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(OWED),

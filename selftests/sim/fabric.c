@@ -72,6 +72,8 @@ static void op_land_event(struct world *w, struct event *e)
 {
 	struct op *op = &w->op[e->arg];
 
+	if (w->now < op->late)
+		return;
 	if (op->dropped || op->landed || !w->link[op->link].alive)
 		return;
 	if (op->done)
@@ -130,7 +132,7 @@ static void op_orphan(struct world *w, struct op *op)
 	w->cov->ambiguous++;
 	if (op->landed)
 		return;
-	switch (rnd(w, 4)) {
+	switch (rnd(w, 6)) {
 	case 0:
 		op->dropped = true;
 		op->outcome = RDL_FAILED;
@@ -140,8 +142,10 @@ static void op_orphan(struct world *w, struct op *op)
 		break;
 	case 2:
 		break;	/* lands when it would have */
-	case 3:
-		e = sched(w, rnd(w, 3 * w->cfg.lease), op_land_event, -1);
+	default:
+		/* Later than it would have, as long as the old queue pair lives. */
+		op->late = w->now + rnd(w, 3 * w->cfg.lease);
+		e = sched(w, op->late - w->now, op_land_event, -1);
 		e->arg = id;
 		break;
 	}

@@ -19,7 +19,6 @@ static void push(struct heap *h, struct event *e)
 		if (!h->at)
 			abort();
 	}
-	e->seq = h->seq++;
 	while (i && before(e, h->at[(i - 1) / 2])) {
 		h->at[i] = h->at[(i - 1) / 2];
 		i = (i - 1) / 2;
@@ -44,6 +43,7 @@ struct event *sched(struct world *w, u64 delay, event_fn fn, int node)
 	e->fn = fn;
 	e->node = node;
 	e->boot = node >= 0 ? w->node[node].boot : 0;
+	e->seq = h->seq++;
 	push(h, e);
 	return e;
 }
@@ -71,6 +71,7 @@ struct event *sched_pop(struct world *w)
 	return top;
 }
 
+/* A paused node's events: they keep their order among themselves. */
 void sched_again(struct world *w, struct event *e, u64 time)
 {
 	e->time = time;

@@ -85,6 +85,7 @@ struct op {
 	u8 type;
 	bool landed, done, dropped;
 	u8 outcome;
+	u64 late;		/* does not land before */
 	u64 cmp, val, old;
 };
 

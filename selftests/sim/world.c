@@ -115,7 +115,7 @@ static void strike(struct world *w, struct event *e)
 		break;
 	case FAULT_CRASH:
 		if (n)
-			node_crash(w, n, about(w, lease));
+			node_crash(w, n, chance(w, 50) ? about(w, lease) : rnd(w, lease / 10));
 		break;
 	case FAULT_CRASH_FOR_GOOD:
 		if (n)
@@ -151,6 +151,7 @@ static void strike(struct world *w, struct event *e)
 	}
 }
 
+/* Not when, but where: during an operation of some node. */
 static void arm(struct world *w, struct event *e)
 {
 	w->armed[rnd(w, w->cfg.nodes)] = e->arg + 1;
@@ -193,7 +194,7 @@ static void configure(struct world *w, int nodes)
 	c->think = chance(w, 20) ? 2 * MS : 1 * US + rnd(w, 100 * US);
 	c->stop = 3 * MS + rnd(w, 12 * MS);
 	c->end = c->stop + 100 * MS;
-	c->faults = chance(w, 15) ? 0 : 1 + rnd(w, 8);
+	c->faults = chance(w, 15) ? 0 : 1 + rnd(w, chance(w, 30) ? 24 : 8);
 	c->fault_mask = chance(w, 50) ? ~0u : (u32)rnd64(w);
 	c->try_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	c->cancel_pct = chance(w, 50) ? rnd(w, 60) : 0;
@@ -291,8 +292,11 @@ bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
 	for (i = 0; i < w->cfg.nodes; i++)
 		node_start(w, i);
 	for (i = 0; i < w->cfg.faults; i++) {
-		int fault = rnd(w, NR_FAULTS);
+		int fault;
 
+		do {
+			fault = rnd(w, NR_FAULTS);
+		} while (!(w->cfg.fault_mask >> fault & 1) && w->cfg.fault_mask & ((1 << NR_FAULTS) - 1));
 		if (w->cfg.fault_mask >> fault & 1)
 			sched(w, rnd(w, w->cfg.stop), chance(w, 50) ? strike : arm, -1)->arg = fault;
 	}
