@@ -31,8 +31,8 @@ static int open_counter(const struct target *t, unsigned int cells, uint64_t dea
 }
 
 /*
- * Without --cells an existing counter is taken as it is, and a new one gets one cell. If another node makes it between the
- * two calls, with more cells, the third call finds it.
+ * Without --cells an existing counter is taken as it is, and a new one gets one cell. If another
+ * node makes it between the two calls, with more cells, the third call finds it.
  */
 static int open_or_make(const struct target *t, uint64_t deadline)
 {

@@ -61,11 +61,11 @@ const struct command commands[] = {
 		.object = "run", .fn = cmd_run,
 		.args = "SPACE/KEY [--] COMMAND...", .min_pos = 1, .max_pos = 1, .rest = true,
 		.help = "run a command while holding a lock; what flock(1) is on one host",
-		.more = "The lock is held until the command ends; the command cannot release it. In its environment are\n"
-			"RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died, local).\n"
-			"Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held; 124 if the\n"
-			"time was over; 126, 127 if the command cannot be run, is not found; 1 for any other error, also if\n"
-			"the lock was lost while the command ran; 2 for wrong usage.",
+		.more = "The lock is held until the command ends; the command cannot release it. In its environment\n"
+			"are RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died,\n"
+			"local). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
+			"124 if the time was over; 126, 127 if the command cannot be run, is not found; 1 for any other\n"
+			"error, also if the lock was lost while the command ran; 2 for wrong usage.",
 		.example = "rdlock run web/deploy -w 60 -- ./deploy.sh\n"
 			   "rdlock run -n web/cron/daily -- run-parts /etc/cron.daily",
 		.opts = {
@@ -73,7 +73,7 @@ const struct command commands[] = {
 			{ "timeout", 'w', "SECONDS", "wait that long, then exit 124" },
 			{ "exclusive", 'x', NULL, "alone (the default)" },
 			{ "shared", 's', NULL, "together with other shared holders" },
-			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (the default) for the command, or kill it (SIGTERM)" },
+			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (default), or kill the command (SIGTERM)" },
 			{ "verbose", 'v', NULL, "tell on stderr what happens" },
 		},
 	}, {
@@ -147,7 +147,7 @@ static bool is_help(const char *word)
 	return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int help(int argc, char **argv)
+static int show_help(int argc, char **argv)
 {
 	const struct command *cmd;
 
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 			printf("rdlock %s\n", RDLOCK_TOOL_VERSION);
 			return out_done();
 		} else if (is_help(*argv)) {
-			return help(0, argv);
+			return show_help(0, argv);
 		} else {
 			return usage_error(NULL, "unknown option '%s'", *argv);
 		}
@@ -203,12 +203,12 @@ int main(int argc, char **argv)
 	if (!argc)
 		return run_command(find("space", "list"), 0, argv);
 	if (is_help(argv[0]))
-		return help(argc - 1, argv + 1);
+		return show_help(argc - 1, argv + 1);
 	if (!is_object(argv[0]))
 		return usage_error(NULL, "unknown object '%s'", argv[0]);
 	if (argc > 1 && is_help(argv[1])) {
 		argv[1] = argv[0];
-		return help(1, argv + 1);
+		return show_help(1, argv + 1);
 	}
 	cmd = find(argv[0], argc > 1 ? argv[1] : NULL);
 	if (!cmd && argc > 1)

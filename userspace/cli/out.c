@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +95,7 @@ void out_u64(const char *key, const char *text, uint64_t value)
 {
 	char buf[24];
 
-	snprintf(buf, sizeof(buf), "%" PRIu64, value);
+	snprintf(buf, sizeof(buf), "%llu", (unsigned long long)value);
 	out_bare(key, text, buf);
 }
 
@@ -104,7 +103,7 @@ void out_i64(const char *key, const char *text, int64_t value)
 {
 	char buf[24];
 
-	snprintf(buf, sizeof(buf), "%" PRId64, value);
+	snprintf(buf, sizeof(buf), "%lld", (long long)value);
 	out_bare(key, text, buf);
 }
 
@@ -115,7 +114,7 @@ void out_bool(const char *key, const char *text, bool value)
 
 char *out_hex_str(uint64_t value, char buf[OUT_HEX_STR])
 {
-	snprintf(buf, OUT_HEX_STR, "0x%016" PRIx64, value);
+	snprintf(buf, OUT_HEX_STR, "0x%016llx", (unsigned long long)value);
 	return buf;
 }
 

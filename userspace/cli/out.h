@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Output: one call prints a value as text or as JSON, so the two cannot drift apart. @text is a printf format with one %s,
- * or NULL when the value is for JSON only; @key NULL: for text only.
+ * Output: one call prints a value as text or as JSON, so the two cannot drift apart. @text is a
+ * printf format with one %s, or NULL when the value is for JSON only; @key NULL: for text only, "":
+ * an element of an array.
  */
 #ifndef OUT_H
 #define OUT_H

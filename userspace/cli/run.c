@@ -2,9 +2,10 @@
 /*
  * rdlock run: a command under a lock.
  *
- * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command leaves behind does not
- * keep the lock. In return the command must not outlive this process: signals that ask this process to end are handed to
- * the command and its end is waited for, and if this process is killed, the kernel kills the command.
+ * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command
+ * leaves behind does not keep the lock. In return the command must not outlive this process: signals
+ * that ask this process to end are handed to the command and its end is waited for, and if this
+ * process is killed, the kernel kills the command.
  */
 #include <errno.h>
 #include <poll.h>

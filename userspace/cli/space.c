@@ -116,7 +116,7 @@ static int parse_opts(const struct args *a, struct rdlock_space_opts *opts)
 static int parse_address(const struct args *a, const char *text, struct rdlock_addr *addr)
 {
 	if (rdlock_addr_parse(text, addr))
-		return usage_error(a, "'%s' is not an address: 10.0.0.1, 10.0.0.1:7517, [fd00::1]:7517, [fe80::1%%eth0]",
+		return usage_error(a, "'%s' is no address; 10.0.0.1, 10.0.0.1:7517, [fd00::1]:7517 are",
 				   text);
 	return 0;
 }
@@ -271,7 +271,8 @@ int cmd_space_list(const struct args *a)
 
 	out_open(NULL, '[');
 	if (n)
-		out_text("NAME                 STATE     NODE  HOME  MEMBERS  OPENERS  ADDRESS                DEVICE\n");
+		out_text("NAME                 STATE     NODE  HOME  MEMBERS  OPENERS  ADDRESS                "
+			 "DEVICE\n");
 	else if (!out_is_json())
 		fputs("no spaces on this node; create one: rdlock space create NAME ADDRESS\n", stderr);
 	for (i = 0; i < n; i++)

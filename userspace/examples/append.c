@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,12 +20,13 @@ static int fail(int cmd, int err, char **argv)
 	return 1;
 }
 
-static int append(const char *path, const char *text, const struct rdlock_grant *grant)
+static int write_line(const char *path, const char *text, const struct rdlock_grant *grant)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	unsigned long long token = grant->token;
 	int err = 0;
 
-	if (fd < 0 || dprintf(fd, "%016" PRIx64 " %s\n", grant->token, text) < 0 || fsync(fd)) {
+	if (fd < 0 || dprintf(fd, "%016llx %s\n", token, text) < 0 || fsync(fd)) {
 		fprintf(stderr, "append: %s: %s\n", path, strerror(errno));
 		err = 1;
 	}
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	if (err)
 		return fail(RDLOCK_CMD_ACQUIRE, err, argv);
 
-	err = append(argv[3], argv[4], &grant);
+	err = write_line(argv[3], argv[4], &grant);
 
 	/* An error here says that this node was cut off meanwhile: the line may stand beside another's. */
 	if (rdlock_release(lock))
