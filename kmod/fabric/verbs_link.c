@@ -79,6 +79,8 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 			return RDF_ACT_NONE;
 		if (!making || ch->state != RDF_CH_WAIT)
 			return RDF_ACT_ODD;
+		if (err)
+			return rdf_link_dying(link, err);
 		ch->state = RDF_CH_OPEN;
 		if (link->chan[RDF_CHAN_MSG].state == RDF_CH_OPEN && link->chan[RDF_CHAN_OPS].state == RDF_CH_OPEN)
 			return rdf_link_rise(link);
@@ -342,7 +344,7 @@ static int rdf_refusal(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /* What an event of the CM means; @err: the cause, if it ends the link. */
-static enum rdf_event rdf_cm_classify(struct rdma_cm_id *id, struct rdma_cm_event *ev, int *err)
+static enum rdf_event rdf_cm_classify(struct rdf_chan *ch, struct rdma_cm_id *id, struct rdma_cm_event *ev, int *err)
 {
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -350,10 +352,12 @@ static enum rdf_event rdf_cm_classify(struct rdma_cm_id *id, struct rdma_cm_even
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return RDF_EV_ROUTE;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* The peer's answer may have no room for our atomics; then they would wait for ever. */
-		if (ev->param.conn.responder_resources && ev->param.conn.initiator_depth)
-			return RDF_EV_OPEN;
-		*err = -EPROTO;
+		/*
+		 * The peer's answer may leave no room for our atomics; then they would wait for ever. On the passive side the
+		 * event carries no answer: there rdf_port_request() has looked.
+		 */
+		if (ch->link->active && (!ev->param.conn.responder_resources || !ev->param.conn.initiator_depth))
+			*err = -EPROTO;
 		return RDF_EV_OPEN;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -389,10 +393,7 @@ int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	struct rdf_chan *ch = id->context;
 	struct rdf_link *link = ch->link;
 	int err = 0;
-	enum rdf_event what = rdf_cm_classify(id, ev, &err);
-
-	if (what == RDF_EV_OPEN && link->active && err)
-		what = RDF_EV_GONE;
+	enum rdf_event what = rdf_cm_classify(ch, id, ev, &err);
 
 	switch (rdf_link_post_event(link, ch, what, err)) {
 	case RDF_ACT_ROUTE:

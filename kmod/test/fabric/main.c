@@ -175,6 +175,12 @@ static int rdf_test_link_command(char **argv)
 	}
 	if (!strcmp(cmd, "writeword"))
 		return rdf_test_run(l->link, RDF_OP_WRITE, l->word, 1, 1);
+	/* inject LINK CHANNEL EVENT */
+	if (!strcmp(cmd, "inject"))
+		return rdf_test_inject(l->link, n, rdf_test_num(argv, 3, 0));
+	/* badmsg LINK HOW */
+	if (!strcmp(cmd, "badmsg"))
+		return rdf_test_bad_message(l->link, n);
 	return -ENOTTY;
 }
 
@@ -200,8 +206,16 @@ static int rdf_test_command(char **argv)
 		WRITE_ONCE(rdf_test.keep, rdf_test_num(argv, 1, 1));
 		return 0;
 	}
+	if (!strcmp(cmd, "matrix"))
+		return rdf_test_matrix();
 	if (!rdf_test.dom)
 		return -ENODEV;
+	/* stranger ADDRESS PORT HOW */
+	if (!strcmp(cmd, "stranger")) {
+		if (!argv[1] || !argv[2] || rdf_test_addr(argv[1], argv[2], &addr))
+			return -EINVAL;
+		return rdf_test_stranger(rdf_test.dom, &addr, rdf_test_num(argv, 3, 0));
+	}
 	if (!strcmp(cmd, "loop"))
 		return argv[1] ? rdf_test_loop(argv[1]) : -EINVAL;
 	/* connect ADDRESS PORT [MS [HASH]] */

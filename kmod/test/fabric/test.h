@@ -93,6 +93,11 @@ int rdf_test_op(struct rdf_link *link, enum rdf_opcode opcode, struct rdf_addr t
 int rdf_test_rw(struct rdf_link *link, bool write, struct rdf_addr to, void *buf, u32 len);
 int rdf_test_loop(const char *name);
 
+int rdf_test_matrix(void);
+int rdf_test_inject(struct rdf_link *link, int c, int event);
+int rdf_test_bad_message(struct rdf_link *link, int how);
+int rdf_test_stranger(struct rdf_dom *dom, const struct sockaddr_storage *dst, int how);
+
 extern const struct rdf_link_ops rdf_test_link_ops;
 
 struct rdf_test_link *rdf_test_link_new(bool passive);
