@@ -249,7 +249,6 @@ static void perform(struct world *w, int n, int lock, const struct rdl_action *a
 			break;
 		e = sched(w, act->val, timer, n);
 		e->lock = lock;
-		/* Now and then one that was replaced fires all the same. */
 		e->gen = a->timer_gen;
 		break;
 	case RDL_ACT_CLAIM:
@@ -305,6 +304,7 @@ static void feed(struct world *w, int n, int lock, struct rdl_event *ev)
 		return;
 	}
 	w->cov->next[was.st][ev->type] |= 1u << a->core.st;
+	w->cov->count[was.st][ev->type]++;
 	if (acts.n > w->cov->most_actions)
 		w->cov->most_actions = acts.n;
 	if (!(rdl_spin_table[was.st][ev->type].next >> a->core.st & 1))
@@ -346,8 +346,8 @@ static void timer(struct world *w, struct event *e)
 
 	if (!awake(w, e->node) || a->open != OPEN)
 		return;
-	/* A timer that was replaced may fire late; it comes through now and then, when it cannot harm the bound. */
-	if (e->gen != a->timer_gen && (a->core.st == RDL_ST_WAIT || !chance(w, 20)))
+	/* One that was replaced may fire late; half of them come through, where they cannot harm the bound. */
+	if (e->gen != a->timer_gen && (a->core.st == RDL_ST_WAIT || chance(w, 50)))
 		return;
 	feed_type(w, e->node, e->lock, RDL_EV_TIMER);
 }
@@ -364,7 +364,10 @@ void node_op_ended(struct world *w, struct op *op)
 	if (op->outcome == RDL_AMBIGUOUS && node->link == op->link)
 		node_link_lost(w, op->node);
 	feed(w, op->node, op->lock, &ev);
-	if (op->outcome == RDL_OK && rdl_ambiguous(&a->core))
+	if (!rdl_ambiguous(&a->core))
+		return;
+	sched(w, rnd(w, 4 * w->cfg.latency), timer, op->node)->lock = op->lock;
+	if (op->outcome == RDL_OK)
 		node_link_lost(w, op->node);
 }
 

@@ -226,6 +226,7 @@ struct config {
 
 struct coverage {
 	u32 next[RDL_NR_STATES][RDL_NR_EVENTS];
+	u64 count[RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 steps, worlds, grants, local, recoveries, deaths, ambiguous, late, lost, rolls;
 	u32 most_actions;
 };

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
+ *
+ *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE]
+ *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
+ *	sim --table | --dot				the state table
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+#define MUTANT_WORLDS	60000
+#define ENOUGH_WORLDS	5000	/* after which every cell must have been reached */
+#define FULL_SECONDS	10	/* a run of that length goes on until it has enough, however slow the machine */
+
+static struct world world;
+static struct coverage cov;
+static int passed, failed, skipped, number;
+static int opt_nodes;
+
+static const struct {
+	int nr;
+	const char *name, *what;
+} mutants[] = {
+#define MUTANT(nr, name, what) { nr, #name, what },
+	RDL_BUSTS(MUTANT)
+#undef MUTANT
+};
+
+#define N_MUTANTS ((int)(sizeof(mutants) / sizeof(mutants[0])))
+
+static u64 clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void result(bool ok, const char *name, const char *note)
+{
+	number++;
+	printf("%s %d %s%s%s\n", ok ? "ok" : "not ok", number, name, note && *note ? " # " : "", note ? note : "");
+	if (ok)
+		passed++;
+	else
+		failed++;
+	fflush(stdout);
+}
+
+static void replay_line(u64 seed)
+{
+	printf("# replay: make sim SEED=%llu", (unsigned long long)seed);
+	if (opt_nodes)
+		printf(" NODES=%d", opt_nodes);
+	printf(" TRACE=1\n");
+	fflush(stdout);
+}
+
+/* An assertion of the core is a trap. */
+static void trapped(int sig)
+{
+	(void)sig;
+	printf("# an assertion of the core failed in world %llu\n", (unsigned long long)world.seed);
+	replay_line(world.seed);
+	_exit(1);
+}
+
+static void units(u64 seed)
+{
+	int i;
+
+	for (i = 0; i < unit_tests_n; i++) {
+		const char *err = unit_tests[i].run(seed);
+
+		result(!err, unit_tests[i].name, err);
+	}
+}
+
+/* True if none failed. */
+static bool worlds(u64 seed, u64 seconds, u64 *next)
+{
+	u64 end = clock_ns() + seconds * 1000000000ull;
+	char note[200];
+	bool ok = true;
+
+	do {
+		ok = world_run(&world, seed, opt_nodes, &cov);
+		if (!ok) {
+			printf("# world %llu: %s\n", (unsigned long long)seed, world.why);
+			replay_line(seed);
+		}
+		seed++;
+	} while (ok && (clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
+	*next = seed;
+	snprintf(note, sizeof(note), "%llu worlds, %llu steps, %llu grants, %llu recoveries",
+		 (unsigned long long)cov.worlds, (unsigned long long)cov.steps, (unsigned long long)cov.grants,
+		 (unsigned long long)cov.recoveries);
+	result(ok, "worlds", ok ? note : world.why);
+	return ok;
+}
+
+/*
+ * Cells that only a shell with a fault would reach: it holds messages back until the lock is open in the session, and a home
+ * that answers in order asks for the claim of an ambiguous lock before it acknowledges a heartbeat. The unit test table_hostile
+ * reaches them.
+ */
+static bool cell_needs_liar(unsigned int s, unsigned int e)
+{
+	if (s == RDL_ST_AMBIG)
+		return e == RDL_EV_LEASE;
+	return s == RDL_ST_LOST && (e == RDL_EV_FREEZE || e == RDL_EV_REBUILT || e == RDL_EV_LINK_UP);
+}
+
+static void cells_reached(void)
+{
+	char note[200] = "";
+	unsigned int s, e;
+	int missing = 0;
+	u64 least = NEVER;
+
+	if (cov.worlds < ENOUGH_WORLDS) {
+		number++;
+		skipped++;
+		printf("ok %d cells_reached # SKIP needs %d worlds, that is SECONDS=%d or more\n", number, ENOUGH_WORLDS,
+		       FULL_SECONDS);
+		return;
+	}
+	for (s = 0; s < RDL_NR_STATES; s++) {
+		for (e = 0; e < RDL_NR_EVENTS; e++) {
+			if (rdl_spin_table[s][e].fn == rdl_impossible || cell_needs_liar(s, e))
+				continue;
+			missing += !cov.count[s][e];
+			if (cov.count[s][e] >= least)
+				continue;
+			least = cov.count[s][e];
+			snprintf(note, sizeof(note), "rarest: %s + %s happened %llu times", rdl_state_name(s),
+				 rdl_event_name(e), (unsigned long long)least);
+		}
+	}
+	result(!missing, "cells_reached", note);
+}
+
+/* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
+static u64 mutant_caught(int nr, u64 first, char *why, size_t size)
+{
+	u64 seed, caught = 0;
+	int fd[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(fd))
+		abort();
+	pid = fork();
+	if (pid < 0)
+		abort();
+	if (!pid) {
+		close(fd[0]);
+		signal(SIGILL, SIG_DFL);
+		sim_bust = nr;
+		for (seed = first; seed < first + MUTANT_WORLDS; seed++) {
+			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed))
+				_exit(3);
+			if (world_run(&world, seed, opt_nodes, &cov))
+				continue;
+			seed = 0;	/* end of the seeds: the reason follows */
+			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed) ||
+			    write(fd[1], world.why, strlen(world.why)) < 0)
+				_exit(3);
+			_exit(1);
+		}
+		_exit(0);
+	}
+	close(fd[1]);
+	snprintf(why, size, "an assertion of the core");
+	while (read(fd[0], &seed, sizeof(seed)) == sizeof(seed)) {
+		if (seed) {
+			caught = seed;
+			continue;
+		}
+		n = read(fd[0], why, size - 1);
+		why[n > 0 ? n : 0] = 0;
+		break;
+	}
+	close(fd[0]);
+	if (waitpid(pid, &status, 0) != pid)
+		abort();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+		return caught;
+	return WIFSIGNALED(status) ? caught : 0;
+}
+
+static void all_mutants(void)
+{
+	char name[64], note[512], why[256];
+	int i;
+
+	for (i = 0; i < N_MUTANTS; i++) {
+		u64 seed = mutant_caught(mutants[i].nr, 1, why, sizeof(why));
+
+		snprintf(name, sizeof(name), "mutant_%d_%s", mutants[i].nr, mutants[i].name);
+		if (seed)
+			snprintf(note, sizeof(note), "caught by seed %llu: %s", (unsigned long long)seed, why);
+		else
+			snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
+		result(seed, name, note);
+	}
+}
+
+static void summary(const char *path, u64 first, u64 next, u64 started)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		failed++;
+		return;
+	}
+	fprintf(f, "{\n  \"passed\": %d,\n  \"failed\": %d,\n  \"skipped\": %d,\n", passed, failed, skipped);
+	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
+		(unsigned long long)next);
+#define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
+	FIELD(worlds);
+	FIELD(steps);
+	FIELD(grants);
+	FIELD(local);
+	FIELD(recoveries);
+	FIELD(deaths);
+	FIELD(ambiguous);
+	FIELD(late);
+	FIELD(lost);
+	FIELD(rolls);
+#undef FIELD
+	fprintf(f, "  \"most_actions\": %u,\n  \"mutants\": %d,\n  \"seconds\": %.1f\n}\n", cov.most_actions, N_MUTANTS,
+		(clock_ns() - started) / 1e9);
+	fclose(f);
+}
+
+static int one_world(u64 seed)
+{
+	sim_trace = 1;
+	if (world_run(&world, seed, opt_nodes, &cov)) {
+		printf("# world %llu: no violation\n", (unsigned long long)seed);
+		return 0;
+	}
+	printf("# world %llu: %s\n", (unsigned long long)seed, world.why);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ "json", required_argument, NULL, 'j' },
+		{ "mutant", required_argument, NULL, 'm' },
+		{ "trace", no_argument, NULL, 'T' },
+		{ "table", no_argument, NULL, 'r' },
+		{ "dot", no_argument, NULL, 'd' },
+		{ },
+	};
+	u64 seed = 0, seconds = 20, next, started = clock_ns();
+	const char *json = NULL;
+	bool tracing = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			opt_nodes = atoi(optarg);
+			break;
+		case 't':
+			seconds = strtoull(optarg, NULL, 0);
+			break;
+		case 'j':
+			json = optarg;
+			break;
+		case 'm':
+			sim_bust = atoi(optarg);
+			break;
+		case 'T':
+			tracing = true;
+			break;
+		case 'r':
+			table_rst();
+			return 0;
+		case 'd':
+			table_dot();
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (opt_nodes < 0 || opt_nodes > MAX_NODES) {
+		fprintf(stderr, "sim: --nodes: 1 to %d\n", MAX_NODES);
+		return 2;
+	}
+	if (!seed)
+		seed = (u64)time(NULL) << 16;
+	signal(SIGILL, trapped);
+	if (tracing)
+		return one_world(seed);
+	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + N_MUTANTS);
+	units(seed);
+	worlds(seed, seconds, &next);
+	cells_reached();
+	all_mutants();
+	if (json)
+		summary(json, seed, next, started);
+	printf("# first seed %llu, last %llu\n", (unsigned long long)seed, (unsigned long long)next - 1);
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	return failed ? 1 : 0;
+}

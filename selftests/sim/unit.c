@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of one part at a time: words, tokens, messages, the state table under events that no honest shell would send, the
+ * back-off, the home's decision.
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+
+#define WRONG(cond, what) \
+	do { \
+		if (cond) \
+			return what; \
+	} while (0)
+
+static struct world dice;	/* its random numbers only */
+
+static u32 bits(int n)
+{
+	return rnd64(&dice) >> (64 - n);
+}
+
+/* ---- words ---- */
+
+static const char *word_packing(u64 seed)
+{
+	int i;
+
+	dice.rng = seed;
+	for (i = 0; i < 200000; i++) {
+		u32 t = bits(26), mid = bits(9), low = bits(9), gen = 1 + bits(15), rep = bits(12);
+		bool a = bits(1), f = bits(1);
+		u32 e = rdl_epoch(gen, rep);
+		u64 w = rdl_w_pack(t, mid, low, e, a, f);
+
+		WRONG(rdl_w_ticket(w) != t, "ticket");
+		WRONG(rdl_w_mid(w) != mid || rdl_w_low(w) != low, "middle fields");
+		WRONG(rdl_w_ep18(w) != ((gen & 63) << 12 | rep), "epoch in the word");
+		WRONG(rdl_w_attention(w) != a || rdl_w_frozen(w) != f, "flags");
+		WRONG(rdl_epoch_gen(e) != gen || rdl_epoch_rep(e) != rep, "epoch");
+		/* Giving back changes the owner only, whatever stands around it. */
+		if (mid) {
+			u64 popped = w - ((u64)mid << RDL_W_MID_SHIFT);
+
+			WRONG(popped != rdl_w_pack(t, 0, low, e, a, f), "FAA(-owner) touches a neighbour");
+		}
+	}
+	WRONG(rdl_w_pack(0x3ffffff, 0x1ff, 0x1ff, 0x3ffff, true, true) != ~0ull, "fields do not fill the word");
+	return NULL;
+}
+
+static const char *token_order(u64 seed)
+{
+	int i;
+
+	dice.rng = seed;
+	for (i = 0; i < 200000; i++) {
+		u32 e = rdl_epoch(1 + bits(15), bits(12)), t = bits(26), l = bits(10);
+		u64 token = rdl_token(e, t, l);
+
+		WRONG(!token, "token 0");
+		WRONG(token >> 36 != e || (token >> 10 & 0x3ffffff) != t || (token & 0x3ff) != l, "fields");
+		if (l < 1023)
+			WRONG(rdl_token(e, t, l + 1) <= token, "local order");
+		if (t < 0x3ffffff)
+			WRONG(rdl_token(e, t + 1, 0) <= token, "ticket order");
+		WRONG(rdl_token(e + 1, 0, 0) <= token, "epoch order");
+	}
+	return NULL;
+}
+
+static const char *crc_known(u64 seed)
+{
+	(void)seed;
+	WRONG(~rdl_crc32c(~0u, "123456789", 9) != 0xe3069283, "CRC-32C of the standard's example");
+	return NULL;
+}
+
+/* ---- messages ---- */
+
+union buffer {
+	struct rdl_msg msg;
+	u8 bytes[RDL_MSG_MAX];
+};
+
+static void sample(struct rdl_msg *m, u8 type)
+{
+	memset(m, 0, RDL_MSG_MAX);
+	m->type = type;
+	m->src = cpu_to_le16(bits(8));
+	m->src_inc = cpu_to_le32(bits(32));
+	m->dst_inc = type == RDL_MSG_HELLO ? 0 : cpu_to_le32(bits(32));
+	m->req = cpu_to_le32(bits(32));
+	switch (type) {
+	case RDL_MSG_HELLO: {
+		struct rdl_msg_hello *p = rdl_msg_payload(m);
+
+		p->name_len = 1 + rnd(&dice, RDL_KEY_MAX);
+		memset(p->name, 'n', p->name_len);
+		break;
+	}
+	case RDL_MSG_WELCOME: {
+		struct rdl_msg_welcome *p = rdl_msg_payload(m);
+
+		p->session = cpu_to_le64(1 + bits(20));
+		p->shards = cpu_to_le16(1 << bits(3));
+		p->max_nodes = cpu_to_le16(64);
+		p->lease_ms = cpu_to_le32(5000);
+		p->kind = RDL_KIND_SPIN;
+		p->backend = RDL_BACKEND_NIC;
+		p->gen = cpu_to_le16(1);
+		p->resumed = bits(1);
+		break;
+	}
+	case RDL_MSG_OPEN: {
+		struct rdl_msg_open *p = rdl_msg_payload(m);
+
+		p->obj = 1 + bits(1);
+		p->cells = p->obj == RDL_OBJ_COUNTER ? cpu_to_le32(rnd(&dice, RDL_CELLS_MAX + 1)) : 0;
+		p->key_len = 1 + rnd(&dice, RDL_KEY_MAX);
+		memset(p->key, 'k', p->key_len);
+		break;
+	}
+	case RDL_MSG_OPENED: {
+		struct rdl_msg_opened *p = rdl_msg_payload(m);
+
+		p->addr = cpu_to_le64(8 * (1 + (u64)bits(30)));
+		p->rkey = cpu_to_le32(bits(32));
+		p->kind = RDL_KIND_SPIN;
+		m->epoch = cpu_to_le32(rdl_epoch(1, 0));
+		break;
+	}
+	case RDL_MSG_CLAIM: {
+		struct rdl_claim c = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X, .ticket = bits(26) };
+
+		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
+		rdl_msg_put_claim(m, &c);
+		break;
+	}
+	case RDL_MSG_REBUILT: {
+		struct rdl_rebuilt r = { .what = RDL_CLAIM_NONE, .vflags = bits(4) };
+
+		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
+		rdl_msg_put_rebuilt(m, &r);
+		break;
+	}
+	case RDL_MSG_FREEZE:
+	case RDL_MSG_ROLL_REQ:
+	case RDL_MSG_CONSISTENT:
+		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
+		break;
+	}
+	rdl_msg_seal(m, bits(16));
+}
+
+static const char *messages(u64 seed)
+{
+	unsigned int type;
+	union buffer b;
+
+	dice.rng = seed;
+	for (type = 0; type < RDL_NR_MSGS; type++) {
+		u32 len = rdl_msg_len(type);
+		struct rdl_claim c = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_S, .ticket = 77, .nx = 3,
+				       .handed_epoch = 0x1001, .handed_ticket = 5, .ver = 1ull << 40, .vflags = 2 };
+		struct rdl_rebuilt r = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_X, .granted = 1, .ticket = 9,
+					 .pred = 256, .vflags = 8 };
+		struct rdl_claim c2;
+		struct rdl_rebuilt r2;
+
+		WRONG(len < sizeof(struct rdl_msg) || len > RDL_MSG_MAX || len % 8, rdl_msg_name(type));
+		sample(&b.msg, type);
+		WRONG(rdl_msg_check(&b.msg, len), rdl_msg_name(type));
+		WRONG(!rdl_msg_check(&b.msg, len - 1) || !rdl_msg_check(&b.msg, len + 1), "wrong length accepted");
+		if (type == RDL_MSG_CLAIM) {
+			rdl_msg_put_claim(&b.msg, &c);
+			rdl_msg_seal(&b.msg, 0);
+			WRONG(rdl_msg_check(&b.msg, len), "a full claim is refused");
+			rdl_msg_get_claim(&b.msg, &c2);
+			WRONG(c.what != c2.what || c.mode != c2.mode || c.ticket != c2.ticket || c.nx != c2.nx ||
+			      c.handed_epoch != c2.handed_epoch || c.handed_ticket != c2.handed_ticket ||
+			      c.ver != c2.ver || c.vflags != c2.vflags, "claim changed on the way");
+		}
+		if (type == RDL_MSG_REBUILT) {
+			rdl_msg_put_rebuilt(&b.msg, &r);
+			rdl_msg_seal(&b.msg, 0);
+			WRONG(rdl_msg_check(&b.msg, len), "a full rebuild is refused");
+			rdl_msg_get_rebuilt(&b.msg, &r2);
+			WRONG(r.what != r2.what || r.mode != r2.mode || r.granted != r2.granted ||
+			      r.ticket != r2.ticket || r.pred != r2.pred || r.vflags != r2.vflags,
+			      "rebuild changed on the way");
+		}
+	}
+	WRONG(rdl_msg_len(RDL_NR_MSGS) || rdl_msg_len(~0u), "length of an unknown type");
+	return NULL;
+}
+
+/* A second opinion on what the check lets through, from the other end: what a receiver would do with it. */
+static const char *usable(const struct rdl_msg *m)
+{
+	switch (m->type) {
+	case RDL_MSG_OPEN: {
+		const struct rdl_msg_open *p = rdl_msg_cpayload(m);
+
+		WRONG(!p->key_len || p->key_len > sizeof(p->key), "key length");
+		WRONG(le32_to_cpu(p->cells) > RDL_CELLS_MAX, "cells");
+		WRONG(p->kind >= RDL_NR_KINDS, "kind");
+		break;
+	}
+	case RDL_MSG_HELLO: {
+		const struct rdl_msg_hello *p = rdl_msg_cpayload(m);
+
+		WRONG(!p->name_len || p->name_len > sizeof(p->name), "name length");
+		break;
+	}
+	case RDL_MSG_OPENED: {
+		const struct rdl_msg_opened *p = rdl_msg_cpayload(m);
+
+		WRONG(!m->arg && le64_to_cpu(p->addr) % 8, "misaligned word");
+		break;
+	}
+	case RDL_MSG_WELCOME: {
+		const struct rdl_msg_welcome *p = rdl_msg_cpayload(m);
+
+		WRONG(!m->arg && le16_to_cpu(p->max_nodes) > RDL_MAX_NODES, "nodes");
+		WRONG(!m->arg && !le16_to_cpu(p->shards), "no shards");
+		break;
+	}
+	case RDL_MSG_CLAIM: {
+		struct rdl_claim c;
+
+		rdl_msg_get_claim(m, &c);
+		WRONG(c.what < RDL_CLAIM_NONE || c.what > RDL_CLAIM_HOLD, "claim");
+		WRONG(c.ticket >> 26, "ticket");
+		break;
+	}
+	case RDL_MSG_REBUILT: {
+		struct rdl_rebuilt r;
+
+		rdl_msg_get_rebuilt(m, &r);
+		WRONG(r.what < RDL_CLAIM_NONE || r.what > RDL_CLAIM_HOLD || r.mode > RDL_MODE_X, "rebuild");
+		break;
+	}
+	}
+	WRONG(le16_to_cpu(m->src) >= RDL_MAX_NODES, "source");
+	return NULL;
+}
+
+static const char *message_fuzz(u64 seed)
+{
+	int i, accepted = 0;
+
+	dice.rng = seed;
+	for (i = 0; i < 300000; i++) {
+		union buffer b;
+		u32 k, len, flips = 1 + bits(3);
+		const char *err;
+		u8 *exact;
+
+		sample(&b.msg, rnd(&dice, RDL_NR_MSGS));
+		len = rdl_msg_len(b.msg.type);
+		for (k = 0; k < flips; k++)
+			b.bytes[rnd(&dice, len)] ^= 1 + rnd(&dice, 255);
+		if (bits(3) == 0)
+			len = rnd(&dice, RDL_MSG_MAX + 1);
+		/* Half of them with a good envelope: only the content can betray them. */
+		if (bits(1)) {
+			b.msg.type %= RDL_NR_MSGS;
+			rdl_msg_seal(&b.msg, 0);
+			len = rdl_msg_len(b.msg.type);
+		}
+		/* As long as it says and no byte more: the sanitizer sees what reads on. */
+		exact = malloc(len ? len : 1);
+		if (!exact)
+			abort();
+		memcpy(exact, b.bytes, len);
+		if (!rdl_msg_check((struct rdl_msg *)exact, len)) {
+			accepted++;
+			err = usable((struct rdl_msg *)exact);
+			free(exact);
+			WRONG(err, err);
+		} else {
+			free(exact);
+		}
+	}
+	WRONG(accepted < 1000, "hardly any mutated message was accepted: the fuzzer does not reach the content");
+	return NULL;
+}
+
+/* ---- the state table ---- */
+
+static const char *table_complete(u64 seed)
+{
+	unsigned int s, e;
+
+	(void)seed;
+	for (s = 0; s < RDL_NR_STATES; s++) {
+		WRONG(!rdl_state_name(s)[0], "a state has no name");
+		for (e = 0; e < RDL_NR_EVENTS; e++) {
+			const struct rdl_cell *c = &rdl_spin_table[s][e];
+
+			WRONG(!c->fn || !c->name, "a cell is empty");
+			WRONG(!c->next || c->next >> RDL_NR_STATES, "a cell leads nowhere");
+			if (c->fn == rdl_ignore || c->fn == rdl_impossible)
+				WRONG(c->next != 1u << s, "an ignored event leads elsewhere");
+		}
+	}
+	for (e = 0; e < RDL_NR_EVENTS; e++)
+		WRONG(!rdl_event_name(e)[0], "an event has no name");
+	WRONG(strcmp(rdl_state_name(RDL_NR_STATES), "?") || strcmp(rdl_event_name(999), "?"), "name of nothing");
+	return NULL;
+}
+
+static u64 any_word(const struct rdl_lock *l)
+{
+	u32 t = rdl_w_ticket(l->guess) + bits(2);
+
+	switch (bits(4)) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		return l->st == RDL_ST_POP ? rdl_w_pack(t, l->node + 1, 0, l->epoch, false, false) : l->guess;
+	case 4:
+		return rdl_w_pack(t, 0, 0, l->epoch, bits(1), false);
+	case 5:
+		return rdl_w_pack(t, l->node + 1, 0, l->epoch, false, false);
+	case 6:
+		return rdl_w_pack(t, 0, 0, l->epoch + 1, false, false);
+	case 7:
+		return rdl_w_pack(t, bits(9), bits(9), l->epoch, bits(1), bits(1));
+	case 8:
+		return rdl_w_pack(t, 0, 0, l->epoch, false, true);
+	default:
+		return rdl_w_pack(t, l->node + 2, 0, l->epoch, bits(1), bits(2) == 0);
+	}
+}
+
+static void any_event(const struct rdl_lock *l, struct rdl_event *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	ev->type = rnd(&dice, RDL_NR_EVENTS);
+	if (l->io && bits(1))
+		ev->type = RDL_EV_OP;
+	if (l->frz == RDL_FRZ_CLAIMED && bits(1))
+		ev->type = RDL_EV_REBUILT;
+	if ((ev->type == RDL_EV_LOSE || ev->type == RDL_EV_FREEZE) && bits(2))
+		ev->type = RDL_EV_TIMER;
+	ev->flags = bits(3) ? RDL_F_LEASE | RDL_F_LINK : bits(2);
+	ev->try = bits(2) == 0;
+	ev->outcome = bits(2) ? RDL_OK : bits(2);
+	ev->rnd = bits(32);
+	ev->epoch = l->epoch;
+	if (l->frz == RDL_FRZ_CLAIMED && bits(4) == 0)
+		ev->type = RDL_EV_LINK_UP;
+	if (ev->type == RDL_EV_REBUILT || (ev->type == RDL_EV_LINK_UP && l->frz == RDL_FRZ_CLAIMED) || bits(4) == 0)
+		ev->epoch += bits(3) ? 1 : (int)bits(2) - 1;
+	ev->old = any_word(l);
+	ev->rebuilt.what = bits(3) ? (l->st == RDL_ST_HELD ? RDL_CLAIM_HOLD : RDL_CLAIM_NONE) : bits(2);
+	ev->rebuilt.vflags = bits(2);
+}
+
+/*
+ * Any event at any time: what cannot be is refused and changes nothing; what can be keeps to the table and the invariants.
+ * Every cell that is not impossible, and every next state that a cell names, is reached.
+ */
+static const char *table_hostile(u64 seed)
+{
+	static u32 seen[RDL_NR_STATES][RDL_NR_EVENTS];
+	struct rdl_lock l;
+	struct rdl_acts acts;
+	static char why[128];
+	unsigned int s, e;
+	int i;
+
+	dice.rng = seed;
+	memset(seen, 0, sizeof(seen));
+	sim_ticket_soft = 6;
+	sim_ticket_hard = 9;
+	rdl_lock_init(&l, RDL_KIND_SPIN, 3, rdl_epoch(1, 0), 2);
+	for (i = 0; i < 3000000; i++) {
+		struct rdl_lock was = l;
+		struct rdl_event ev;
+		const char *bad;
+		int err;
+
+		if (rdl_epoch_rep(l.epoch) > RDL_REP_MAX - 8) {
+			rdl_lock_init(&l, RDL_KIND_DEFAULT, bits(8), rdl_epoch(1, 0), bits(2));
+			was = l;
+		}
+		any_event(&l, &ev);
+		err = rdl_step(&l, &ev, &acts);
+		if (err) {
+			WRONG(err != -EPROTO, "an error of another kind");
+			WRONG(memcmp(&was, &l, sizeof(l)) || acts.n, "a refused event left a trace");
+			continue;
+		}
+		/* The common rules ignore messages of an epoch that is over. */
+		if ((ev.type == RDL_EV_FREEZE && ev.epoch < was.epoch) ||
+		    (ev.type == RDL_EV_REBUILT && ev.epoch <= was.epoch)) {
+			WRONG(memcmp(&was, &l, sizeof(l)) || acts.n, "an old message left a trace");
+			continue;
+		}
+		seen[was.st][ev.type] |= 1u << l.st;
+		bad = rdl_check(&l);
+		if (!bad && !(rdl_spin_table[was.st][ev.type].next >> l.st & 1))
+			bad = "not in the table";
+		if (bad) {
+			snprintf(why, sizeof(why), "%s + %s -> %s: %s", rdl_state_name(was.st),
+				 rdl_event_name(ev.type), rdl_state_name(l.st), bad);
+			return why;
+		}
+		WRONG(acts.n > RDL_MAX_ACTIONS, "too many actions");
+	}
+	for (s = 0; s < RDL_NR_STATES; s++) {
+		for (e = 0; e < RDL_NR_EVENTS; e++) {
+			const struct rdl_cell *c = &rdl_spin_table[s][e];
+
+			if (c->fn == rdl_impossible ? !seen[s][e] : !(c->next & ~seen[s][e]))
+				continue;
+			snprintf(why, sizeof(why), "%s + %s: %s", rdl_state_name(s), rdl_event_name(e),
+				 c->fn == rdl_impossible ? "accepted, though impossible" :
+							   "a next state is never reached");
+			return why;
+		}
+	}
+	return NULL;
+}
+
+/* ---- one lock, step by step ---- */
+
+static struct rdl_acts acts;
+
+static int step(struct rdl_lock *l, struct rdl_event ev)
+{
+	if (!ev.flags)
+		ev.flags = RDL_F_LEASE | RDL_F_LINK;
+	return rdl_step(l, &ev, &acts);
+}
+
+static bool did(u8 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < acts.n; i++)
+		if (acts.a[i].type == type)
+			return true;
+	return false;
+}
+
+static const struct rdl_action *the(u8 type)
+{
+	static const struct rdl_action none;
+	unsigned int i;
+
+	for (i = 0; i < acts.n; i++)
+		if (acts.a[i].type == type)
+			return &acts.a[i];
+	return &none;
+}
+
+static void fresh(struct rdl_lock *l)
+{
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	rdl_lock_init(l, RDL_KIND_SPIN, 0, rdl_epoch(1, 0), 2);
+}
+
+/* limits.h: at most eight atomics in a wait of 1 ms, when every wait is the shortest and the network takes no time. */
+static const char *backoff_bound(u64 seed)
+{
+	u32 k, n;
+
+	(void)seed;
+	for (k = 0; k <= RDL_SPIN_KMAX + 1; k++) {
+		u64 now = 0, at[32];
+		struct rdl_lock l;
+
+		fresh(&l);
+		l.k = k > RDL_SPIN_KMAX ? RDL_SPIN_KMAX : k;
+		step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+		for (n = 0; n < 32;) {
+			u64 old = rdl_w_pack(n + 1, n ? 2 : 0, 0, l.epoch, false, false);
+
+			WRONG(!did(RDL_ACT_POST_CAS), "no draw");
+			at[n++] = now;
+			step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = old });
+			if (did(RDL_ACT_POST_CAS))
+				continue;
+			WRONG(!did(RDL_ACT_TIMER), "no back-off");
+			WRONG(the(RDL_ACT_TIMER)->val > RDL_SPIN_CAP_NS, "longer than the cap");
+			now += the(RDL_ACT_TIMER)->val;
+			step(&l, (struct rdl_event){ .type = RDL_EV_TIMER });
+		}
+		for (n = 8; n < 32; n++)
+			WRONG(at[n] - at[n - 8] < MS, "nine atomics within 1 ms");
+	}
+	WRONG((u64)RDL_SPIN_BASE_NS << RDL_SPIN_KMAX != RDL_SPIN_CAP_NS, "KMAX does not reach the cap");
+	return NULL;
+}
+
+/* The longest wait is remembered, and forgotten again. */
+static const char *backoff_adapts(u64 seed)
+{
+	struct rdl_lock l;
+	u32 i;
+
+	(void)seed;
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	for (i = 0; i < 6; i++) {
+		step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = rdl_w_pack(1, 2, 0, l.epoch, false, false) });
+		step(&l, (struct rdl_event){ .type = RDL_EV_TIMER });
+	}
+	WRONG(l.k != RDL_SPIN_KMAX, "the exponent does not grow");
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	for (i = 0; i < RDL_SPIN_KMAX; i++) {
+		u64 word = rdl_w_pack(l.ticket + 1, 1, 0, l.epoch, false, false);
+
+		WRONG(l.st != RDL_ST_HELD, "not taken");
+		step(&l, (struct rdl_event){ .type = RDL_EV_REL });
+		step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = word });
+		step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+		WRONG(l.k != RDL_SPIN_KMAX - 2 - (i < 2 ? i * 2 : 2) && l.k > RDL_SPIN_KMAX, "the exponent does not fall");
+		step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	}
+	WRONG(l.k, "a quiet lock still remembers");
+	return NULL;
+}
+
+static const char *ticket_rollover(u64 seed)
+{
+	struct rdl_lock l;
+	u32 t;
+
+	(void)seed;
+	fresh(&l);
+	sim_ticket_soft = 3;
+	sim_ticket_hard = 5;
+	for (t = 0; t < 5; t++) {
+		step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+		WRONG(!did(RDL_ACT_POST_CAS), "a ticket below the limit is not drawn");
+		step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+		WRONG(!did(RDL_ACT_DELIVER) || l.ticket != t, "not granted");
+		WRONG(did(RDL_ACT_ROLL) != (t == 3), "one roll-over is asked for, at SOFT");
+		step(&l, (struct rdl_event){ .type = RDL_EV_REL });
+		step(&l, (struct rdl_event){ .type = RDL_EV_OP,
+					     .old = rdl_w_pack(t + 1, 1, 0, l.epoch, false, false) });
+	}
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	WRONG(acts.n || l.st != RDL_ST_WAIT, "a ticket of HARD is drawn");
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ, .try = 1 });
+	WRONG(the(RDL_ACT_FAIL_TAIL)->arg != EAGAIN, "a try past HARD");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
+	step(&l, (struct rdl_event){ .type = RDL_EV_TIMER });
+	WRONG(!did(RDL_ACT_ROLL), "the request is not repeated on a new link");
+	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch });
+	WRONG(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_NONE, "a waiter claims");
+	step(&l, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = l.epoch + 1, .rebuilt.what = RDL_CLAIM_NONE });
+	step(&l, (struct rdl_event){ .type = RDL_EV_TIMER });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	WRONG(!did(RDL_ACT_DELIVER) || l.ticket, "not granted after the rebuild");
+	return NULL;
+}
+
+static const char *unknown_outcomes(u64 seed)
+{
+	struct rdl_lock l;
+
+	(void)seed;
+	/* A try fails at once, and the next one too, until the home has settled it. */
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ, .try = 1 });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .outcome = RDL_AMBIGUOUS, .flags = RDL_F_LEASE });
+	WRONG(the(RDL_ACT_FAIL_HEAD)->arg != EHOSTUNREACH || !rdl_ambiguous(&l) || l.nq, "ambiguous try");
+	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch, .flags = RDL_F_LEASE });
+	WRONG(did(RDL_ACT_CLAIM), "claimed while the old queue pair may still act");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
+	WRONG(acts.n || !rdl_ambiguous(&l), "settled without the home");
+	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch });
+	WRONG(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_NONE, "not given up");
+	/* A word that cannot be is no grant. */
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = rdl_w_pack(0, 0, 0, l.epoch + 1, false, false) });
+	WRONG(!rdl_ambiguous(&l), "a word of another epoch");
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = rdl_w_pack(4, 1, 0, l.epoch, false, false) });
+	WRONG(!rdl_ambiguous(&l), "this node as owner, unasked");
+	/* One operation, one end. */
+	WRONG(step(&l, (struct rdl_event){ .type = RDL_EV_OP }) != -EPROTO, "a second end of an operation");
+	return NULL;
+}
+
+/* A CAS in flight when the home freezes: no claim before it has ended, then the truth. */
+static const char *claim_after_drain(u64 seed)
+{
+	struct rdl_lock l;
+	u64 token;
+
+	(void)seed;
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch });
+	WRONG(acts.n, "claimed with an operation in flight");
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	WRONG(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_HOLD || did(RDL_ACT_DELIVER), "claim of what was taken");
+	step(&l, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = l.epoch + 1,
+				     .rebuilt = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X } });
+	WRONG(!did(RDL_ACT_DELIVER), "not granted after the rebuild");
+	/* The user keeps its token through the next rebuild; who follows gets a greater one. */
+	token = l.token;
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch });
+	step(&l, (struct rdl_event){ .type = RDL_EV_REL });
+	WRONG(acts.n, "given back or handed over while claimed");
+	step(&l, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = l.epoch + 1,
+				     .rebuilt = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X } });
+	WRONG(the(RDL_ACT_DELIVER)->val <= token, "the hand-over after a rebuild");
+	WRONG(!(the(RDL_ACT_DELIVER)->arg & RDL_GRANT_LOCAL), "not marked as local");
+	return NULL;
+}
+
+static const char *owner_died(u64 seed)
+{
+	struct rdl_lock l;
+
+	(void)seed;
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess | RDL_W_A });
+	WRONG(!did(RDL_ACT_POST_CAS), "the guess is not corrected at once");
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	WRONG(!(the(RDL_ACT_DELIVER)->arg & RDL_GRANT_OWNER_DIED) || !did(RDL_ACT_CONSISTENT), "not told");
+	/* The link broke under CONSISTENT: said again. */
+	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
+	WRONG(!did(RDL_ACT_CONSISTENT), "not repeated");
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_REL });
+	WRONG(!did(RDL_ACT_DELIVER) || (the(RDL_ACT_DELIVER)->arg & RDL_GRANT_OWNER_DIED), "told twice");
+	return NULL;
+}
+
+/* ---- the home's decision ---- */
+
+static struct rdl_recover rec;
+
+static void recover_start(u64 frozen, u64 openers, bool clear)
+{
+	u64 set[RDL_MAX_NODES / 64] = { openers };
+
+	rdl_recover_start(&rec, RDL_KIND_SPIN, rdl_epoch(1, 0), rdl_epoch(1, 1), frozen, set, false, clear);
+}
+
+static const char *recovery(u64 seed)
+{
+	const struct rdl_claim none = { .what = RDL_CLAIM_NONE };
+	const struct rdl_claim hold = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X, .ticket = 6 };
+	struct rdl_claim wait = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_X };
+	u32 e = rdl_epoch(1, 0), e2 = rdl_epoch(1, 1);
+	u64 owned = rdl_w_pack(7, 2, 0, e, false, false);	/* by node 1 */
+
+	(void)seed;
+	recover_start(owned, 3, false);
+	WRONG(rdl_recover_ready(&rec), "ready before anybody claimed");
+	WRONG(rdl_recover_claim(&rec, 5, e, &none) != -EBADMSG, "a claim that was not asked for");
+	WRONG(rdl_recover_claim(&rec, 300, e, &none) != -EBADMSG, "a claim from nowhere");
+	WRONG(rdl_recover_claim(&rec, 0, e2, &none) != -EBADMSG, "a claim of another epoch");
+	WRONG(rdl_recover_claim(&rec, 0, e, &hold) != -EBADMSG, "two holders");
+	WRONG(rdl_recover_claim(&rec, 0, e, &wait) != -EBADMSG, "a place in a queue that is none");
+	WRONG(rdl_recover_claim(&rec, 0, e, &none), "an honest claim");
+	WRONG(rdl_recover_claim(&rec, 0, e, &none), "the same claim again");
+	WRONG(rdl_recover_claim(&rec, 0, e, &hold) != -EBADMSG, "another claim afterwards");
+	WRONG(rdl_recover_claim(&rec, 1, e, &hold), "the holder");
+	WRONG(!rdl_recover_ready(&rec), "not ready though all claimed");
+	rdl_recover_finish(&rec);
+	WRONG(rec.word != rdl_w_pack(1, 2, 0, e2, false, false), "word of a held lock");
+	WRONG(rec.reply[1].what != RDL_CLAIM_HOLD || rec.reply[1].ticket || rec.reply[0].what != RDL_CLAIM_NONE,
+	      "replies");
+
+	recover_start(owned, 3, false);
+	rdl_recover_claim(&rec, 0, e, &none);
+	rdl_recover_gone(&rec, 1, true);
+	WRONG(!rdl_recover_ready(&rec), "waits for the dead");
+	rdl_recover_finish(&rec);
+	WRONG(rec.word != rdl_w_pack(0, 0, 0, e2, true, false), "word of a dead owner");
+	WRONG(rec.reply[0].vflags != RDL_VF_OWNER_DIED, "the others are not told");
+
+	/* It claimed, then it was evicted: the claim is void. */
+	recover_start(owned, 3, true);
+	rdl_recover_claim(&rec, 1, e, &hold);
+	rdl_recover_gone(&rec, 1, true);
+	rdl_recover_claim(&rec, 0, e, &none);
+	rdl_recover_finish(&rec);
+	WRONG(rec.word != rdl_w_pack(0, 0, 0, e2, true, false), "a dead node's claim counts");
+
+	/* The owner claims nothing: given up, not dead. */
+	recover_start(owned, 2, false);
+	rdl_recover_claim(&rec, 1, e, &none);
+	rdl_recover_finish(&rec);
+	WRONG(rec.word != rdl_w_pack(0, 0, 0, e2, false, false), "word that was given up");
+
+	/* A notice stays until it was delivered. */
+	recover_start(rdl_w_pack(7, 0, 0, e, true, false), 0, false);
+	WRONG(!rdl_recover_ready(&rec), "waits for nobody");
+	rdl_recover_finish(&rec);
+	WRONG(!rdl_w_attention(rec.word), "the notice is lost");
+	recover_start(owned | RDL_W_A, 2, true);
+	rdl_recover_claim(&rec, 1, e, &hold);
+	rdl_recover_finish(&rec);
+	WRONG(rdl_w_attention(rec.word) || rdl_w_mid(rec.word) != 2, "the notice stays after CONSISTENT");
+	return NULL;
+}
+
+const struct unit_test unit_tests[] = {
+	{ "word_packing", word_packing },
+	{ "token_order", token_order },
+	{ "crc32c", crc_known },
+	{ "messages", messages },
+	{ "message_fuzz", message_fuzz },
+	{ "table_complete", table_complete },
+	{ "table_hostile", table_hostile },
+	{ "backoff_bound", backoff_bound },
+	{ "backoff_adapts", backoff_adapts },
+	{ "ticket_rollover", ticket_rollover },
+	{ "unknown_outcomes", unknown_outcomes },
+	{ "claim_after_drain", claim_after_drain },
+	{ "owner_died", owner_died },
+	{ "recovery", recovery },
+};
+
+const int unit_tests_n = sizeof(unit_tests) / sizeof(unit_tests[0]);
