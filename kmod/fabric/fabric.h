@@ -2,16 +2,16 @@
 /*
  * The fabric: what the rest of rdlock sees of RDMA.
  *
- * Purpose: asynchronous CAS, FAA, READ, WRITE and SEND between two nodes of a space, each completing exactly once with an
- * outcome that says whether it certainly happened, certainly did not, or may have happened. No protocol lives here, and
- * nothing above this header names a QP.
+ * Purpose: asynchronous CAS, FAA, READ, WRITE and SEND between two nodes of a space, each completing exactly once with
+ * an outcome that says whether it certainly happened, certainly did not, or may have happened. No protocol lives here,
+ * and nothing above this header names a QP.
  *
  * Objects and lifetime
  *
  *   rdf_dom       a space's presence on one RDMA device: PD, completion queues and, at a home, the loopback QP pair.
  *                 Owned by the space. An access key of one domain is worthless in another.
- *   rdf_link      the connection of two nodes in one space: two RC QPs ("channels"), one for messages, one for one-sided
- *                 operations, so that a full receive queue cannot break an atomic. Refcounted.
+ *   rdf_link      the connection of two nodes in one space: two RC QPs ("channels"), one for messages, one for
+ *                 one-sided operations, so that a full receive queue cannot break an atomic. Refcounted.
  *   rdf_mem       memory at a home that peers reach.   rdf_mr: the right of one peer to one rdf_mem (own rkey).
  *   rdf_op        one operation; embedded in the caller's object, which must live until ->done was called.
  *
@@ -21,9 +21,9 @@
  *        \_______________error, time-out, kill______________________________________/
  *
  *   ->up()    at CONNECTING -> UP.
- *   ->down()  exactly once for every link whose connect or accept succeeded in making it, in process context, after every
- *             operation on it has completed and both QPs are destroyed. Nothing of the link can land at the peer or here
- *             after ->down() began: this is what recovery relies on (the order of PROTOCOL.md 5.2).
+ *   ->down()  exactly once for every link whose connect or accept succeeded in making it, in process context, after
+ *             every operation on it has completed and both QPs are destroyed. Nothing of the link can land at the peer
+ *             or here after ->down() began: this is what recovery relies on (the order of PROTOCOL.md 5.2).
  */
 #ifndef RDF_FABRIC_H
 #define RDF_FABRIC_H
@@ -75,7 +75,8 @@ struct rdf_addr {
 
 /**
  * struct rdf_op - one operation
- * @done: called exactly once, in softirq or process context, for every op that was taken (rdf_cas() etc. returned 0); may post again
+ * @done: called exactly once, in softirq or process context, for every op that was taken (rdf_cas() etc. returned 0);
+ *   may post again
  * @old: CAS, FAA: the word's value before the operation, host byte order
  * @outcome: set before @done
  * @status: enum ib_wc_status, for messages to people only
@@ -146,10 +147,11 @@ struct rdf_reject {
 /**
  * struct rdf_link_ops - what a link tells its owner
  * @up: both channels are established. Context: process; may sleep.
- * @recv: a message that passed rdl_msg_check(). Context: softirq. The buffer is the fabric's and is posted again when recv
- *	returns true; when it returns false the owner keeps @rx until rdf_rx_done(): the peer's credit for it comes back
- *	only then, which is the back-pressure.
- * @down: see above. @err: negative errno of the first cause; -ECONNREFUSED etc. carry the peer's refusal (struct rdf_reject).
+ * @recv: a message that passed rdl_msg_check(). Context: softirq. The buffer is the fabric's and is posted again when
+ *	recv returns true; when it returns false the owner keeps @rx until rdf_rx_done(): the peer's credit for it
+ *	comes back only then, which is the back-pressure.
+ * @down: see above. @err: negative errno of the first cause; -ECONNREFUSED etc. carry the peer's refusal (struct
+ *   rdf_reject).
  *	Context: process; may sleep.
  */
 struct rdf_rx {
@@ -217,7 +219,8 @@ struct rdf_dom_ops {
  * @ops, @ctx: see struct rdf_dom_ops, rdf_dom_ctx()
  *
  * With RDF_DOM_HOME the device's atomics are probed by really posting CAS and FAA on the loopback pair (value
- * 0x0102030405060708 to catch byte-swapped replies, a CAS that must fail, swapped operands); the verdict is kept per device.
+ * 0x0102030405060708 to catch byte-swapped replies, a CAS that must fail, swapped operands); the verdict is kept per
+ * device.
  *
  * Context: process, sleeps, killable.
  * Return: the domain or ERR_PTR: -ENODEV no RDMA device has or routes to the address, -EOPNOTSUPP the device cannot do
@@ -267,8 +270,9 @@ struct rdf_addr rdf_mr_addr(struct rdf_mr *mr);
  *
  * Return: a link with one reference for the caller, or ERR_PTR (then no callback comes).
  */
-struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_storage *dst, const struct rdf_hello *hello,
-				  u32 timeout_ms, const struct rdf_link_ops *ops, void *ctx);
+struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_storage *dst,
+				  const struct rdf_hello *hello, u32 timeout_ms,
+				  const struct rdf_link_ops *ops, void *ctx);
 
 /**
  * typedef rdf_request_fn - a peer asks for a link (its MSG channel arrived and passed the checks)
@@ -307,8 +311,9 @@ void rdf_link_wait_dead(struct rdf_link *link);
 /* ---- operations: verbs_wr.c ---- */
 /*
  * Context: any, also under a spinlock with BH off, also from ->done and ->recv.
- * Return: 0: @op->done will be called exactly once. When all send slots are busy the op waits in the link's deferred list.
- * -EINVAL: misaligned address or bad length, -ENOTCONN: the link is not up; @done is not called, certainly not applied.
+ * Return: 0: @op->done will be called exactly once. When all send slots are busy the op waits in the link's deferred
+ * list. -EINVAL: misaligned address or bad length, -ENOTCONN: the link is not up; @done is not called, certainly not
+ * applied.
  */
 int rdf_cas(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 compare, u64 swap);
 int rdf_faa(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 addend);
@@ -318,7 +323,8 @@ int rdf_write(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, cons
 
 /**
  * rdf_send - send a message
- * @msg: header and payload, @len bytes, at most RDL_MSG_MAX; copied. The fabric fills magic, version, len, credits, checksum.
+ * @msg: header and payload, @len bytes, at most RDL_MSG_MAX; copied. The fabric fills magic, version, len, credits,
+ *   checksum.
  *
  * In order and reliable as long as the link lives. Waits in a list while there is no credit.
  * Context: any, as above. Return: 0, -ENOTCONN, -ENOMEM, -EINVAL.
@@ -332,7 +338,7 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_RX_SLOTS	  64	/* receive buffers a link, and so the peer's credits */
 #define RDF_RW_MAX	  65536
 #define RDF_RD_ATOMIC	  16	/* responder_resources and initiator_depth before clamping */
-#define RDF_ACK_TIMEOUT	  15	/* 4.096 us * 2^15 = 134 ms; below 14 rxe of 6.1 collapses (research, kernel 5.1b) */
+#define RDF_ACK_TIMEOUT	  15	/* 4.096 us * 2^15 = 134 ms; below 14 rxe of 6.1 collapses */
 #define RDF_RETRY_COUNT	  6	/* finite: rxe of 6.1 takes 7 for for ever */
 #define RDF_RNR_RETRY	  6	/* finite: 7 would be for ever */
 #define RDF_MAX_PENDING	  64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fault points. Each is a file /sys/kernel/debug/rdlock/fault/<name> that says how many more times it fires, and for those
- * that delay, <name>_ms says for how long. X(name, meaning)
+ * Fault points. Each is a file /sys/kernel/debug/rdlock/fault/<name> that says how many more times it fires, and for
+ * those that delay, <name>_ms says for how long. X(name, meaning)
  */
 #ifndef RDF_FAULT_LIST_H
 #define RDF_FAULT_LIST_H

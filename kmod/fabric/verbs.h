@@ -31,8 +31,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": fabric: " fmt
 
 /*
- * Results of atomics land in memory of the link, one cache line a slot: a line that a device writes shares no bytes with
- * one that the CPU writes.
+ * Results of atomics land in memory of the link, one cache line a slot: a line that a device writes shares no bytes
+ * with one that the CPU writes.
  */
 #define RDF_SLOT_STRIDE	64
 #define RDF_SLOT_BYTES	(RDF_OP_SLOTS * RDF_SLOT_STRIDE)
@@ -65,6 +65,28 @@ enum rdf_chan_state {
 	RDF_CH_ROUTE,		/* active: route resolution is running */
 	RDF_CH_WAIT,		/* active: REQ sent; passive: accepted */
 	RDF_CH_OPEN,		/* established */
+};
+
+enum rdf_event {
+	RDF_EV_ADDR,	/* address resolved */
+	RDF_EV_ROUTE,	/* route resolved */
+	RDF_EV_OPEN,	/* established */
+	RDF_EV_DATA,	/* a valid message came: the peer is up, whatever the CM says */
+	RDF_EV_REFUSED,	/* the CM gave up making this channel */
+	RDF_EV_GONE,	/* peer disconnected, or the address or the device went away */
+	RDF_EV_KILL,	/* our own decision: error of an operation, time-out, owner */
+	RDF_EV_NOISE,	/* known and meaningless here */
+	RDF_EV_UNKNOWN,
+	RDF_EV_MADE,	/* loopback pair: (again) connected */
+	RDF_EV_DEAD,	/* nothing of the link is left */
+};
+
+enum rdf_act {
+	RDF_ACT_NONE,
+	RDF_ACT_ROUTE,
+	RDF_ACT_CONNECT,
+	RDF_ACT_WORK,	/* the work item has something to do */
+	RDF_ACT_ODD,	/* does not fit the state: counted, nothing else */
 };
 
 struct rdf_dev {
@@ -176,7 +198,7 @@ struct rdf_link {
 	struct rdf_tx *credit_tx;	/* the preallocated CREDIT message */
 	bool credit_busy;		/* it is in the send queue */
 	bool credit_now;		/* send it although little is owed: it tells the peer that we are up */
-	struct list_head early;		/* messages that came before ->up() returned, or that a fault point holds */
+	struct list_head early;		/* messages that came before ->up() returned, or held by a fault point */
 	bool rx_open;			/* messages go straight to ->recv() */
 	struct page *rx_pages;
 	u64 rx_dma;
@@ -200,15 +222,22 @@ struct rdf_link *rdf_link_alloc(struct rdf_dom *dom, bool loop);
 void rdf_link_discard(struct rdf_link *link);
 void rdf_link_want_open(struct rdf_link *link);
 void rdf_link_made(struct rdf_link *link);
+void rdf_link_publish(struct rdf_link *link, u32 timeout_ms);
+void rdf_link_fail_locked(struct rdf_link *link, int err);
+void rdf_link_data_locked(struct rdf_link *link);
+
+void rdf_link_queue(struct rdf_link *link);
+enum rdf_act rdf_link_post_event(struct rdf_link *link, struct rdf_chan *ch, enum rdf_event ev, int err);
+
+/* verbs_cm.c */
 int rdf_chan_cq_make(struct rdf_chan *ch, int extra);
 void rdf_chan_qp_attr(struct rdf_chan *ch, struct ib_qp_init_attr *attr);
 int rdf_chan_qp_make(struct rdf_chan *ch);
-void rdf_link_publish(struct rdf_link *link, u32 timeout_ms);
-int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
 bool rdf_chan_adopt(struct rdf_chan *ch, struct rdma_cm_id *id);
 int rdf_chan_accept(struct rdf_chan *ch, const struct rdma_conn_param *peer);
-void rdf_link_fail_locked(struct rdf_link *link, int err);
-void rdf_link_data_locked(struct rdf_link *link);
+void rdf_chan_start(struct rdf_chan *ch);
+void rdf_chan_teardown(struct rdf_chan *ch);
+int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
 void rdf_conn_param(struct rdf_dom *dom, struct rdma_conn_param *param);
 
 /* verbs_loop.c */

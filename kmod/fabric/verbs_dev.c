@@ -2,8 +2,8 @@
 /*
  * RDMA devices, and a space's presence on one.
  *
- * A device that goes away waits in rdf_remove_one() until every domain on it is destroyed. Our client is registered after the
- * CM's own, so it is removed before it: the CM has no id of ours left then.
+ * A device that goes away waits in rdf_remove_one() until every domain on it is destroyed. Our client is registered
+ * after the CM's own, so it is removed before it: the CM has no id of ours left then.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -112,7 +112,9 @@ static void rdf_remove_one(struct ib_device *ib, void *client_data)
 		;
 	mutex_unlock(&rdf_dev_mutex);
 
-	/* The device must outlive what uses it, however long its owners take; say who keeps an administrator waiting. */
+	/*
+	 * The device must outlive what uses it, however long its owners take; say who keeps an administrator waiting.
+	 */
 	while (!wait_event_timeout(dev->idle, rdf_dev_is_idle(dev), msecs_to_jiffies(RDF_TEARDOWN_MS)))
 		pr_warn("%s: waiting for spaces to let the device go\n", dev_name(&ib->dev));
 	/* The waker may still be inside wake_up(); it is under the mutex. */
@@ -195,7 +197,8 @@ static int rdf_find_local(struct rdma_cm_id *id, const struct sockaddr_storage *
 	return rdma_bind_addr(id, (struct sockaddr *)&any_port);
 }
 
-static int rdf_find_route(struct rdma_cm_id *id, struct rdf_find *find, const struct sockaddr_storage *addr, u32 timeout_ms)
+static int rdf_find_route(struct rdma_cm_id *id, struct rdf_find *find, const struct sockaddr_storage *addr,
+			  u32 timeout_ms)
 {
 	long left;
 	int err;

@@ -2,37 +2,15 @@
 /*
  * Links: their states, the CM's events, and the end.
  *
- * rdf_link_event() alone decides: it looks at the link's and the channel's state, changes them, and says what to do. What may
- * sleep is then done by the link's own work item, one thing at a time, so that starting, ->up(), and taking down never run
- * against each other. What must happen inside a CM handler (the request to connect) is done there, under the handler mutex of
- * that id, which taking down also takes.
+ * rdf_link_event() alone decides: it looks at the link's and the channel's state, changes them, and says what to do.
+ * What may sleep is then done by the link's own work item, one thing at a time, so that starting, ->up(), and taking
+ * down never run against each other. What must happen inside a CM handler (the request to connect) is done there, under
+ * the handler mutex of that id, which taking down also takes.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
 
 #include "verbs.h"
-
-enum rdf_event {
-	RDF_EV_ADDR,	/* address resolved */
-	RDF_EV_ROUTE,	/* route resolved */
-	RDF_EV_OPEN,	/* established */
-	RDF_EV_DATA,	/* a valid message came: the peer is up, whatever the CM says */
-	RDF_EV_REFUSED,	/* the CM gave up making this channel */
-	RDF_EV_GONE,	/* peer disconnected, or the address or the device went away */
-	RDF_EV_KILL,	/* our own decision: error of an operation, time-out, owner */
-	RDF_EV_NOISE,	/* known and meaningless here */
-	RDF_EV_UNKNOWN,
-	RDF_EV_MADE,	/* loopback pair: (again) connected */
-	RDF_EV_DEAD,	/* nothing of the link is left */
-};
-
-enum rdf_act {
-	RDF_ACT_NONE,
-	RDF_ACT_ROUTE,
-	RDF_ACT_CONNECT,
-	RDF_ACT_WORK,	/* the work item has something to do */
-	RDF_ACT_ODD,	/* does not fit the state: counted, nothing else */
-};
 
 static enum rdf_act rdf_link_dying(struct rdf_link *link, int err)
 {
@@ -51,7 +29,8 @@ static enum rdf_act rdf_link_rise(struct rdf_link *link)
 }
 
 /*
- * The state machine: every event in every state. @ch is the channel that the event is about, NULL if it is about the link.
+ * The state machine: every event in every state. @ch is the channel that the event is about, NULL if it is about the
+ * link.
  */
 static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, enum rdf_event ev, int err)
 {
@@ -94,8 +73,8 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 
 	case RDF_EV_DATA:
 		/*
-		 * The active side sends only when both its channels are established, so both of ours are connected too, even if
-		 * the CM's last message for them is late or lost.
+		 * The active side sends only when both its channels are established, so both of ours are connected too,
+		 * even if the CM's last message for them is late or lost.
 		 */
 		if (!making)
 			return RDF_ACT_NONE;
@@ -106,7 +85,10 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 		return rdf_link_rise(link);
 
 	case RDF_EV_REFUSED:
-		/* An established channel does not end by an error of making it; if it is broken, its operations will tell. */
+		/*
+		 * An established channel does not end by an error of making it; if it is broken, its operations will
+		 * tell.
+		 */
 		if (!making || ch->state == RDF_CH_OPEN || ch->state == RDF_CH_IDLE)
 			return RDF_ACT_ODD;
 		return rdf_link_dying(link, err);
@@ -138,14 +120,14 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 }
 
 /* The work holds a reference from here until it has run. Context: any. */
-static void rdf_link_queue(struct rdf_link *link)
+void rdf_link_queue(struct rdf_link *link)
 {
 	rdf_link_get(link);
 	if (!queue_work(rdf_wq, &link->work))
 		rdf_link_put(link);
 }
 
-static enum rdf_act rdf_link_post_event(struct rdf_link *link, struct rdf_chan *ch, enum rdf_event ev, int err)
+enum rdf_act rdf_link_post_event(struct rdf_link *link, struct rdf_chan *ch, enum rdf_event ev, int err)
 {
 	enum rdf_act act;
 
@@ -194,282 +176,7 @@ void rdf_link_kill(struct rdf_link *link, int err)
 	rdf_link_post_event(link, NULL, RDF_EV_KILL, err);
 }
 
-/* ---- making a channel ---- */
-
-static void rdf_qp_event(struct ib_event *event, void *context)
-{
-	struct rdf_chan *ch = context;
-
-	switch (event->event) {
-	case IB_EVENT_COMM_EST:
-		if (ch->id)
-			rdma_notify(ch->id, event->event);
-		break;
-	case IB_EVENT_QP_FATAL:
-	case IB_EVENT_QP_REQ_ERR:
-	case IB_EVENT_QP_ACCESS_ERR:
-		/* May come in hard interrupt context, where the link's lock must not be taken. */
-		set_bit(0, &ch->link->qp_error);
-		rdf_link_queue(ch->link);
-		break;
-	default:
-		break;
-	}
-}
-
-void rdf_chan_qp_attr(struct rdf_chan *ch, struct ib_qp_init_attr *attr)
-{
-	bool ops = ch->which == RDF_CHAN_OPS;
-
-	*attr = (struct ib_qp_init_attr) {
-		.event_handler = rdf_qp_event,
-		.qp_context = ch,
-		.send_cq = ch->cq,
-		.recv_cq = ch->cq,
-		.cap.max_send_wr = ops ? RDF_OPS_SQ : RDF_MSG_SQ,
-		.cap.max_recv_wr = ops ? 1 : RDF_RX_SLOTS + 1,
-		.cap.max_send_sge = 1,
-		.cap.max_recv_sge = 1,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.qp_type = IB_QPT_RC,
-	};
-}
-
-int rdf_chan_cq_make(struct rdf_chan *ch, int extra)
-{
-	struct ib_device *ib = rdf_ib(ch->link);
-	int n = ch->which == RDF_CHAN_OPS ? RDF_OPS_SQ + 1 : RDF_MSG_SQ + RDF_RX_SLOTS + 1;
-	struct ib_cq *cq = ib_alloc_cq_any(ib, ch, n + extra, IB_POLL_SOFTIRQ);
-
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	ch->cq = cq;
-	return 0;
-}
-
-/* The channel's id has a device. On error the caller kills or frees the link, which frees what was made. */
-int rdf_chan_qp_make(struct rdf_chan *ch)
-{
-	struct ib_qp_init_attr attr;
-	int err;
-
-	err = rdf_chan_cq_make(ch, 0);
-	if (err)
-		return err;
-	rdf_chan_qp_attr(ch, &attr);
-	err = rdma_create_qp(ch->id, ch->link->dom->pd, &attr);
-	if (err)
-		return err;
-	ch->qp = ch->id->qp;
-	return ch->which == RDF_CHAN_MSG ? rdf_msg_post_all(ch->link) : 0;
-}
-
-/* Both depths as deep as the device can, within our bound; 0 would switch atomics off without a word. */
-void rdf_conn_param(struct rdf_dom *dom, struct rdma_conn_param *param)
-{
-	const struct ib_device_attr *attrs = &dom->dev->ib->attrs;
-
-	*param = (struct rdma_conn_param) {
-		.responder_resources = min_t(u32, RDF_RD_ATOMIC, attrs->max_qp_rd_atom),
-		.initiator_depth = min_t(u32, RDF_RD_ATOMIC, attrs->max_qp_init_rd_atom),
-		.retry_count = RDF_RETRY_COUNT,
-		.rnr_retry_count = RDF_RNR_RETRY,
-	};
-}
-
-static int rdf_chan_connect(struct rdf_chan *ch)
-{
-	struct rdf_link *link = ch->link;
-	struct rdf_hello hello = link->hello;
-	struct rdma_conn_param param;
-	int err;
-
-	if (ch->id->device != rdf_ib(link))
-		return -ENODEV;
-	if (rdf_fault(RDF_FAULT_connect_hold))
-		msleep(rdf_fault_ms(RDF_FAULT_connect_hold));
-	err = rdf_chan_qp_make(ch);
-	if (err)
-		return err;
-	hello.chan = ch->which;
-	rdf_conn_param(link->dom, &param);
-	param.private_data = &hello;
-	param.private_data_len = sizeof(hello);
-	return rdma_connect_locked(ch->id, &param);
-}
-
-/* Takes over @id for @ch unless the link is on its way down. On success the link's work destroys @id. */
-bool rdf_chan_adopt(struct rdf_chan *ch, struct rdma_cm_id *id)
-{
-	struct rdf_link *link = ch->link;
-	bool ok;
-
-	spin_lock_bh(&link->lock);
-	ok = link->state == RDF_CONNECTING && !ch->id;
-	if (ok)
-		ch->id = id;
-	spin_unlock_bh(&link->lock);
-	return ok;
-}
-
-/* Passive side, inside the CM handler of the channel's id; @peer: what the request asked for, from our point of view. */
-int rdf_chan_accept(struct rdf_chan *ch, const struct rdma_conn_param *peer)
-{
-	struct rdf_link *link = ch->link;
-	struct rdma_conn_param param;
-
-	rdf_conn_param(link->dom, &param);
-	param.responder_resources = min(param.responder_resources, peer->responder_resources);
-	param.initiator_depth = min(param.initiator_depth, peer->initiator_depth);
-
-	spin_lock_bh(&link->lock);
-	if (link->state == RDF_CONNECTING)
-		ch->state = RDF_CH_WAIT;
-	spin_unlock_bh(&link->lock);
-	return rdma_accept(ch->id, &param);
-}
-
-static int rdf_refusal(struct rdma_cm_id *id, struct rdma_cm_event *ev)
-{
-	const struct rdf_reject *rej;
-	u8 len = 0;
-
-	rej = rdma_consumer_reject_data(id, ev, &len);
-	if (rej && len >= sizeof(*rej) && le32_to_cpu(rej->magic) == RDF_HELLO_MAGIC) {
-		u32 error = le32_to_cpu(rej->error);
-
-		return error && error <= MAX_ERRNO ? -(int)error : -EPROTO;
-	}
-	return -ECONNREFUSED;
-}
-
-/* What an event of the CM means; @err: the cause, if it ends the link. */
-static enum rdf_event rdf_cm_classify(struct rdf_chan *ch, struct rdma_cm_id *id, struct rdma_cm_event *ev, int *err)
-{
-	switch (ev->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		return RDF_EV_ADDR;
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return RDF_EV_ROUTE;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		/*
-		 * The peer's answer may leave no room for our atomics; then they would wait for ever. On the passive side the
-		 * event carries no answer: there rdf_port_request() has looked.
-		 */
-		if (ch->link->active && (!ev->param.conn.responder_resources || !ev->param.conn.initiator_depth))
-			*err = -EPROTO;
-		return RDF_EV_OPEN;
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-		*err = -EHOSTUNREACH;
-		return RDF_EV_REFUSED;
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-		*err = -ECONNABORTED;
-		return RDF_EV_REFUSED;
-	case RDMA_CM_EVENT_REJECTED:
-		*err = rdf_refusal(id, ev);
-		return RDF_EV_REFUSED;
-	case RDMA_CM_EVENT_DISCONNECTED:
-		*err = -ECONNRESET;
-		return RDF_EV_GONE;
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-		*err = -ENETRESET;
-		return RDF_EV_GONE;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		*err = -ENODEV;
-		return RDF_EV_GONE;
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		return RDF_EV_NOISE;
-	default:
-		/* CONNECT_RESPONSE, multicast, and whatever a newer kernel has: not for an id with a queue pair */
-		return RDF_EV_UNKNOWN;
-	}
-}
-
-/* Events of a channel's id. Always 0: the link's work destroys the id. */
-int rdf_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
-{
-	struct rdf_chan *ch = id->context;
-	struct rdf_link *link = ch->link;
-	int err = 0;
-	enum rdf_event what = rdf_cm_classify(ch, id, ev, &err);
-
-	switch (rdf_link_post_event(link, ch, what, err)) {
-	case RDF_ACT_ROUTE:
-		err = rdma_resolve_route(id, RDF_CONNECT_MS);
-		if (err)
-			rdf_link_kill(link, err);
-		break;
-	case RDF_ACT_CONNECT:
-		err = rdf_chan_connect(ch);
-		if (err)
-			rdf_link_kill(link, err);
-		break;
-	case RDF_ACT_ODD:
-		rdf_count(link->dom, RDF_STAT_bad_event);
-		pr_debug("%s in channel state %d ignored\n", rdma_event_msg(ev->event), ch->state);
-		break;
-	case RDF_ACT_NONE:
-	case RDF_ACT_WORK:
-		break;
-	}
-	return 0;
-}
-
-/* Link's work, active side: begin to connect one channel. */
-static void rdf_chan_start(struct rdf_chan *ch)
-{
-	struct rdf_link *link = ch->link;
-	struct rdma_cm_id *id;
-	int err;
-
-	id = rdma_create_id(link->dom->net, rdf_cm_handler, ch, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id)) {
-		rdf_link_kill(link, PTR_ERR(id));
-		return;
-	}
-	if (!rdf_chan_adopt(ch, id)) {
-		rdma_destroy_id(id);
-		return;
-	}
-	spin_lock_bh(&link->lock);
-	ch->state = RDF_CH_ADDR;
-	spin_unlock_bh(&link->lock);
-
-	err = rdma_set_ack_timeout(id, RDF_ACK_TIMEOUT);
-	if (!err)
-		err = rdma_resolve_addr(id, NULL, (struct sockaddr *)&link->dst, RDF_CONNECT_MS);
-	if (err)
-		rdf_link_kill(link, err);
-}
-
 /* ---- the end ---- */
-
-static void rdf_chan_teardown(struct rdf_chan *ch)
-{
-	struct rdma_cm_id *id = ch->id;
-
-	if (id) {
-		rdma_lock_handler(id);
-		if (ch->qp) {
-			/* Puts the queue pair into error first, so that draining is bounded even with a dead peer. */
-			rdma_disconnect(id);
-			ib_drain_qp(ch->qp);
-			rdma_destroy_qp(id);
-			ch->qp = NULL;
-		}
-		rdma_unlock_handler(id);
-		/* Waits for a running handler; none comes after. */
-		rdma_destroy_id(id);
-		ch->id = NULL;
-	}
-	if (ch->cq) {
-		/* Waits for a running completion handler. */
-		ib_free_cq(ch->cq);
-		ch->cq = NULL;
-	}
-}
 
 static void rdf_link_bury(struct rdf_link *link)
 {
@@ -623,7 +330,9 @@ void rdf_link_discard(struct rdf_link *link)
 	rdf_link_put(link);
 }
 
-/* From here on the link lives its own life: its end is ->down(). Takes over the reference that rdf_link_alloc() made. */
+/*
+ * From here on the link lives its own life: its end is ->down(). Takes over the reference that rdf_link_alloc() made.
+ */
 void rdf_link_publish(struct rdf_link *link, u32 timeout_ms)
 {
 	struct rdf_dom *dom = link->dom;
@@ -639,8 +348,9 @@ void rdf_link_publish(struct rdf_link *link, u32 timeout_ms)
 	rdf_link_queue(link);
 }
 
-struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_storage *dst, const struct rdf_hello *hello,
-				  u32 timeout_ms, const struct rdf_link_ops *ops, void *ctx)
+struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_storage *dst,
+				  const struct rdf_hello *hello, u32 timeout_ms,
+				  const struct rdf_link_ops *ops, void *ctx)
 {
 	struct rdf_link *link;
 
@@ -665,7 +375,10 @@ struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_sto
 
 	rdf_link_get(link);		/* the caller's */
 	rdf_link_publish(link, timeout_ms);
-	/* The device may have gone between the check and the list; whoever killed the list's links did not see this one. */
+	/*
+	 * The device may have gone between the check and the list; whoever killed the list's links did not see this
+	 * one.
+	 */
 	if (rdf_dom_gone(dom))
 		rdf_link_kill(link, -ENODEV);
 	return link;
@@ -707,8 +420,9 @@ bool rdf_link_is_up(struct rdf_link *link)
 }
 
 /*
- * The queue pairs are put into error before anything is waited for, so the bound holds as long as the device completes what it
- * was given. A device that does not is reported, and then waited for still: to go on would free memory that it may write to.
+ * The queue pairs are put into error before anything is waited for, so the bound holds as long as the device completes
+ * what it was given. A device that does not is reported, and then waited for still: to go on would free memory that it
+ * may write to.
  */
 void rdf_link_wait_dead(struct rdf_link *link)
 {

@@ -77,7 +77,8 @@ static struct rdf_link *rdf_listener_match(struct rdf_listener *l, const struct 
 	list_for_each_entry(link, &l->dom->links, node) {
 		if (link->listener != l || READ_ONCE(link->state) != RDF_CONNECTING)
 			continue;
-		if (link->hello.nonce == hello->nonce && link->hello.inc == hello->inc && link->hello.node == hello->node) {
+		if (link->hello.nonce == hello->nonce && link->hello.inc == hello->inc &&
+		    link->hello.node == hello->node) {
 			found = rdf_link_get(link);
 			break;
 		}
@@ -88,7 +89,8 @@ static struct rdf_link *rdf_listener_match(struct rdf_listener *l, const struct 
 
 /*
  * Make @ch of @link on @id and accept. On error nothing of the channel is left and the CM destroys @id.
- * After a successful rdf_chan_adopt() the link's work destroys it, so from there on errors end the link and the answer is 0.
+ * After a successful rdf_chan_adopt() the link's work destroys it, so from there on errors end the link and the answer
+ * is 0.
  */
 static int rdf_accept_ops(struct rdf_listener *l, struct rdma_cm_id *id, const struct rdf_hello *hello,
 			  const struct rdma_conn_param *peer)
@@ -199,7 +201,8 @@ static int rdf_port_request(struct rdf_port *port, struct rdma_cm_id *id, struct
 	else
 		err = rdma_set_ack_timeout(id, RDF_ACK_TIMEOUT);
 	if (!err)
-		err = hello.chan == RDF_CHAN_MSG ? rdf_accept_msg(l, id, &hello, peer) : rdf_accept_ops(l, id, &hello, peer);
+		err = hello.chan == RDF_CHAN_MSG ? rdf_accept_msg(l, id, &hello, peer) :
+						   rdf_accept_ops(l, id, &hello, peer);
 	if (err && l)
 		rdf_count(l->dom, RDF_STAT_reject);
 	mutex_unlock(&port->mutex);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The loopback pair: two queue pairs of one domain connected with each other. Through it the home's own agent reaches the words
- * in its memory (a CPU's atomics and the device's do not exclude each other), and registrations and invalidations are posted
- * on it. It is also what the device's atomics are probed on.
+ * The loopback pair: two queue pairs of one domain connected with each other. Through it the home's own agent reaches
+ * the words in its memory (a CPU's atomics and the device's do not exclude each other), and registrations and
+ * invalidations are posted on it. It is also what the device's atomics are probed on.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
@@ -136,8 +136,8 @@ static void rdf_exec_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Post a local request (registration, invalidation) on the pair and wait for it. One at a time: the send queue has one place
- * for it. Context: process, sleeps, bounded as draining is. Return: 0, -ENOTCONN, -EIO.
+ * Post a local request (registration, invalidation) on the pair and wait for it. One at a time: the send queue has one
+ * place for it. Context: process, sleeps, bounded as draining is. Return: 0, -ENOTCONN, -EIO.
  */
 int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr)
 {
@@ -211,7 +211,8 @@ static int rdf_probe_step(struct rdf_link *link, struct rdf_probe *p, bool cas, 
 	if (err)
 		return err;
 	if (p->op.old != old) {
-		pr_err("%s: an atomic returned %016llx instead of %016llx\n", rdf_dom_dev_name(link->dom), p->op.old, old);
+		pr_err("%s: an atomic returned %016llx instead of %016llx\n", rdf_dom_dev_name(link->dom),
+		       p->op.old, old);
 		return -EOPNOTSUPP;
 	}
 	err = rdf_read(link, &p->op, p->to, &p->buf, sizeof(p->buf));

@@ -91,7 +91,9 @@ struct rdf_mr *rdf_mr_reg(struct rdf_mem *mem, unsigned int access)
 		err = n < 0 ? n : -EINVAL;
 		goto dereg;
 	}
-	/* The key's low byte is ours; an unpredictable one makes a stale key of a freed MR a little less likely to fit. */
+	/*
+	 * The key's low byte is ours; an unpredictable one makes a stale key of a freed MR a little less likely to fit.
+	 */
 	ib_update_fast_reg_key(mr->ib, get_random_u32());
 
 	wr.wr.opcode = IB_WR_REG_MR;
@@ -125,8 +127,8 @@ void rdf_mr_dereg(struct rdf_mr *mr)
 	};
 
 	/*
-	 * The invalidation is the fence that is known to be over when it completes. Without a loopback pair (the device is going)
-	 * freeing the MR alone takes the right away.
+	 * The invalidation is the fence that is known to be over when it completes. Without a loopback pair (the device
+	 * is going) freeing the MR alone takes the right away.
 	 */
 	if (!rdf_dom_gone(dom)) {
 		mutex_lock(&dom->reg_mutex);

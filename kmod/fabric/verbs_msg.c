@@ -2,10 +2,11 @@
 /*
  * Messages of a link and their credits.
  *
- * Each side has RDF_RX_SLOTS receive buffers posted when the link begins, and the peer knows it. A message uses one credit up;
- * a buffer that is posted again is owed to the peer, and told to it in the next message's header, or by a CREDIT message of
- * its own when half of all are owed. The last credit is kept for CREDIT messages, so that two sides that have both sent all
- * they may can still tell each other. A send queue can therefore never meet an empty receive queue.
+ * Each side has RDF_RX_SLOTS receive buffers posted when the link begins, and the peer knows it. A message uses one
+ * credit up; a buffer that is posted again is owed to the peer, and told to it in the next message's header, or by a
+ * CREDIT message of its own when half of all are owed. The last credit is kept for CREDIT messages, so that two sides
+ * that have both sent all they may can still tell each other. A send queue can therefore never meet an empty receive
+ * queue.
  */
 #include <linux/slab.h>
 
@@ -227,7 +228,8 @@ static void rdf_rx_wc(struct ib_cq *cq, struct ib_wc *wc)
 		deliver = rdf_rx_accept(link, b, wc->byte_len);
 		if (deliver && rdf_fault(RDF_FAULT_recv_hold)) {
 			link->rx_open = false;
-			queue_delayed_work(rdf_wq, &link->held_work, msecs_to_jiffies(rdf_fault_ms(RDF_FAULT_recv_hold)));
+			queue_delayed_work(rdf_wq, &link->held_work,
+					   msecs_to_jiffies(rdf_fault_ms(RDF_FAULT_recv_hold)));
 		}
 		if (deliver && (!link->rx_open || !list_empty(&link->early))) {
 			list_add_tail(&b->rx.node, &link->early);
@@ -240,8 +242,9 @@ static void rdf_rx_wc(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * ->up() has returned: hand over what came early, then let messages go straight to the owner. Completions of one queue are
- * handled one after another and this is the only other place that hands over, so the order stays. Context: the link's work.
+ * ->up() has returned: hand over what came early, then let messages go straight to the owner. Completions of one queue
+ * are handled one after another and this is the only other place that hands over, so the order stays. Context: the
+ * link's work.
  */
 void rdf_msg_open(struct rdf_link *link)
 {

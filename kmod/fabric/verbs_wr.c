@@ -2,9 +2,9 @@
 /*
  * One-sided operations: from the caller to the send queue and back.
  *
- * An operation that was taken is always in exactly one place: link->deferred (not posted yet), the send queue, link->held (a
- * fault point delays its report), or with its owner again. A completion is known by its wr_cqe and its status; the other
- * fields of an error completion are garbage on some devices.
+ * An operation that was taken is always in exactly one place: link->deferred (not posted yet), the send queue,
+ * link->held (a fault point delays its report), or with its owner again. A completion is known by its wr_cqe and its
+ * status; the other fields of an error completion are garbage on some devices.
  */
 #include <linux/slab.h>
 
@@ -27,8 +27,8 @@ static void rdf_op_unmap(struct rdf_link *link, struct rdf_op *op)
 }
 
 /*
- * What an error status says about the word. Only the responder's refusal of the request itself proves that it was not carried
- * out; an exhausted retry or a flush may hide an operation whose answer was lost.
+ * What an error status says about the word. Only the responder's refusal of the request itself proves that it was not
+ * carried out; an exhausted retry or a flush may hide an operation whose answer was lost.
  */
 static enum rdf_outcome rdf_op_outcome(const struct rdf_op *op, enum ib_wc_status status)
 {
@@ -145,7 +145,10 @@ static int rdf_op_post(struct rdf_link *link, struct rdf_op *op, unsigned int sl
 	return ib_post_send(link->chan[RDF_CHAN_OPS].qp, wr, NULL);
 }
 
-/* Post from the list, in order, while there are slots. What could not be posted stays there and fails when the link ends. */
+/*
+ * Post from the list, in order, while there are slots. What could not be posted stays there and fails when the link
+ * ends.
+ */
 static void rdf_pump_ops(struct rdf_link *link)
 {
 	static const enum rdf_stat stat[] = {
@@ -193,7 +196,8 @@ static int rdf_op_submit(struct rdf_link *link, struct rdf_op *op)
 	return 0;
 }
 
-static int rdf_atomic(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode opcode, struct rdf_addr to, u64 a, u64 b)
+static int rdf_atomic(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode opcode, struct rdf_addr to,
+		      u64 a, u64 b)
 {
 	int err;
 
@@ -219,7 +223,8 @@ int rdf_faa(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 ad
 	return rdf_atomic(link, op, RDF_OP_FAA, to, addend, 0);
 }
 
-static int rdf_rw(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode opcode, struct rdf_addr to, void *buf, u32 len)
+static int rdf_rw(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode opcode, struct rdf_addr to,
+		  void *buf, u32 len)
 {
 	int err = -ENOTCONN;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs fabric as the module has it, in one object, and the tests that need its insides: the state machine alone, CM
- * events that come at the wrong time, messages that are wrong.
+ * The verbs fabric as the module has it, in one object, and the tests that need its insides: the state machine alone,
+ * CM events that come at the wrong time, messages that are wrong.
  */
+#include "../../fabric/verbs_cm.c"
 #include "../../fabric/verbs_dev.c"
 #include "../../fabric/verbs_link.c"
 #include "../../fabric/verbs_listen.c"
@@ -47,7 +48,8 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 			return "down by an establishment";
 		if (ev != RDF_EV_GONE && ev != RDF_EV_KILL && ev != RDF_EV_REFUSED && ev != RDF_EV_OPEN)
 			return "down by a harmless event";
-		if (ev == RDF_EV_REFUSED && (was->state != RDF_CONNECTING || chan == RDF_CH_OPEN || chan == RDF_CH_IDLE))
+		if (ev == RDF_EV_REFUSED &&
+		    (was->state != RDF_CONNECTING || chan == RDF_CH_OPEN || chan == RDF_CH_IDLE))
 			return "an established channel cannot be refused";
 		if (now->err != -EXFULL || act != RDF_ACT_WORK)
 			return "down";
@@ -59,53 +61,76 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 	return NULL;
 }
 
+/* Takes the next of @n values off the number of a combination. */
+static int rdf_test_pick(int *number, int n)
+{
+	int digit = *number % n;
+
+	*number /= n;
+	return digit;
+}
+
+#define RDF_TEST_COMBINATIONS \
+	(2 * (RDF_DEAD + 1) * (RDF_CH_OPEN + 1) * (RDF_CH_OPEN + 1) * RDF_NR_CHANS * (RDF_EV_UNKNOWN + 1) * 2)
+
+/* One combination of states, channel and event. Return: 0, 1: the link went up, negative: it went wrong. */
+static int rdf_test_matrix_one(struct rdf_link *was, struct rdf_link *now, int number)
+{
+	int active = rdf_test_pick(&number, 2);
+	enum rdf_link_state state = rdf_test_pick(&number, RDF_DEAD + 1);
+	enum rdf_chan_state msg = rdf_test_pick(&number, RDF_CH_OPEN + 1);
+	enum rdf_chan_state ops = rdf_test_pick(&number, RDF_CH_OPEN + 1);
+	enum rdf_chan_id c = rdf_test_pick(&number, RDF_NR_CHANS);
+	enum rdf_event ev = rdf_test_pick(&number, RDF_EV_UNKNOWN + 1);
+	int err = rdf_test_pick(&number, 2) ? -EXFULL : 0;
+	const char *wrong;
+	enum rdf_act act;
+
+	/* Only an establishment comes with and without an error. */
+	if (ev == RDF_EV_REFUSED || ev == RDF_EV_GONE || ev == RDF_EV_KILL)
+		err = -EXFULL;
+	else if (ev != RDF_EV_OPEN)
+		err = 0;
+
+	now->active = active;
+	now->state = state;
+	now->err = state >= RDF_DYING ? -EBADE : 0;
+	now->want_up = false;
+	now->chan[RDF_CHAN_MSG].state = msg;
+	now->chan[RDF_CHAN_OPS].state = ops;
+	now->chan[c].which = c;
+	memcpy(was, now, sizeof(*was));
+	spin_lock_bh(&now->lock);
+	act = rdf_link_event(now, &now->chan[c], ev, err);
+	spin_unlock_bh(&now->lock);
+	wrong = rdf_test_step_wrong(was, now, c, ev, err, act);
+	if (!wrong)
+		return was->state == RDF_CONNECTING && now->state == RDF_UP;
+	pr_err("active %d state %d channels %d %d, event %d of %d: %s\n", active, state, msg, ops, ev, c, wrong);
+	return -EPROTO;
+}
+
 int rdf_test_matrix(void)
 {
 	struct rdf_link *was = kzalloc(sizeof(*was), GFP_KERNEL), *now = kzalloc(sizeof(*now), GFP_KERNEL);
-	int active, state, msg, ops, c, ev, bad, n = 0, ups = 0, err = was && now ? 0 : -ENOMEM;
+	int i, one, ups = 0, err = was && now ? 0 : -ENOMEM;
 
 	if (err)
 		goto free;
 	spin_lock_init(&now->lock);
-	for (active = 0; active < 2; active++)
-	for (state = RDF_CONNECTING; state <= RDF_DEAD; state++)
-	for (msg = RDF_CH_IDLE; msg <= RDF_CH_OPEN; msg++)
-	for (ops = RDF_CH_IDLE; ops <= RDF_CH_OPEN; ops++)
-	for (c = 0; c < RDF_NR_CHANS; c++)
-	for (ev = RDF_EV_ADDR; ev <= RDF_EV_UNKNOWN; ev++)
-	for (bad = 0; bad < 2; bad++) {
-		const char *wrong;
-		enum rdf_act act;
-
-		/* Only an establishment comes with and without an error. */
-		if (!bad && (ev == RDF_EV_REFUSED || ev == RDF_EV_GONE || ev == RDF_EV_KILL))
-			continue;
-		if (bad && ev != RDF_EV_OPEN && ev != RDF_EV_REFUSED && ev != RDF_EV_GONE && ev != RDF_EV_KILL)
-			continue;
-
-		now->active = active;
-		now->state = state;
-		now->err = state >= RDF_DYING ? -EBADE : 0;
-		now->want_up = false;
-		now->chan[RDF_CHAN_MSG].state = msg;
-		now->chan[RDF_CHAN_OPS].state = ops;
-		now->chan[c].which = c;
-		memcpy(was, now, sizeof(*was));
-		spin_lock_bh(&now->lock);
-		act = rdf_link_event(now, &now->chan[c], ev, bad ? -EXFULL : 0);
-		spin_unlock_bh(&now->lock);
-		n++;
-		ups += was->state == RDF_CONNECTING && now->state == RDF_UP;
-		wrong = rdf_test_step_wrong(was, now, c, ev, bad ? -EXFULL : 0, act);
-		if (wrong) {
-			pr_err("active %d state %d channels %d %d, event %d of %d: %s\n", active, state, msg, ops, ev, c,
-			       wrong);
-			err = -EPROTO;
-		}
+	for (i = 0; i < RDF_TEST_COMBINATIONS; i++) {
+		one = rdf_test_matrix_one(was, now, i);
+		if (one < 0)
+			err = one;
+		else
+			ups += one;
 	}
-	/* 2 ways by OPEN for each side; by DATA, passive: 5 states of MSG, 2 of OPS, 2 channels */
-	if (ups != 2 * 2 + 5 * 2 * 2) {
-		pr_err("%d ways up of %d steps\n", ups, n);
+	/*
+	 * By OPEN without error: 2 channels, active and passive. By DATA, passive: 5 states of MSG, 2 of OPS, 2
+	 * channels, and twice because the error makes no difference.
+	 */
+	if (!err && ups != 2 * 2 + 2 * 5 * 2 * 2) {
+		pr_err("%d ways up\n", ups);
 		err = -EPROTO;
 	}
 free:
@@ -203,7 +228,7 @@ static int rdf_test_raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rdf_test_raw *raw = id->context;
 	struct ib_qp_init_attr attr = { .cap = { 1, 1, 1, 1 }, .qp_type = IB_QPT_RC, .sq_sig_type = IB_SIGNAL_REQ_WR };
-	struct rdma_conn_param param = { .retry_count = 1, .responder_resources = raw->depth, .initiator_depth = raw->depth };
+	struct rdma_conn_param param = { .retry_count = 1 };
 	struct ib_cq *cq;
 	int err = 0;
 
@@ -224,6 +249,8 @@ static int rdf_test_raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			ib_free_cq(cq);
 			break;
 		}
+		param.responder_resources = raw->depth;
+		param.initiator_depth = raw->depth;
 		param.private_data = raw->hello;
 		param.private_data_len = raw->len;
 		err = rdma_connect_locked(id, &param);
@@ -247,7 +274,8 @@ static int rdf_test_raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /*
- * Ask for a link with a hello that is wrong in the @how-th way. Return: the refusal's errno, -EISCONN if it was accepted.
+ * Ask for a link with a hello that is wrong in the @how-th way. Return: the refusal's errno, -EISCONN if it was
+ * accepted.
  */
 int rdf_test_stranger(struct rdf_dom *dom, const struct sockaddr_storage *dst, int how)
 {
@@ -257,7 +285,9 @@ int rdf_test_stranger(struct rdf_dom *dom, const struct sockaddr_storage *dst, i
 		.space_hash = cpu_to_le64(RDF_TEST_HASH),
 		.nonce = cpu_to_le64(42),
 	};
-	struct rdf_test_raw raw = { .pd = dom->pd, .hello = &hello, .len = sizeof(hello), .depth = 1, .err = -ETIMEDOUT };
+	struct rdf_test_raw raw = {
+		.pd = dom->pd, .hello = &hello, .len = sizeof(hello), .depth = 1, .err = -ETIMEDOUT,
+	};
 	struct rdma_cm_id *id;
 	struct ib_cq *cq;
 	int err;

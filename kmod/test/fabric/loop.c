@@ -313,7 +313,10 @@ static int rdf_test_loop_back(struct rdf_link *loop)
 	return rdf_test_cas(loop);
 }
 
-/* The right to atomics is no right to write: the word keeps its value, only this link is hurt, and the pair is made again. */
+/*
+ * The right to atomics is no right to write: the word keeps its value, only this link is hurt, and the pair is made
+ * again.
+ */
 static int rdf_test_refused(struct rdf_link *loop)
 {
 	u64 *buf = kmalloc(sizeof(*buf), GFP_KERNEL), was = rdf_test_word(4);
@@ -367,7 +370,8 @@ static int rdf_test_killed(struct rdf_link *loop)
 	if (!one)
 		return -ENOMEM;
 	bad.rkey ^= 0x55;
-	err = rdf_test_run_around(loop, RDF_OP_FAA, rdf_test_at(rdf_test.own_word, 48), 1000, 2 * RDF_OP_SLOTS, &one->op, bad);
+	err = rdf_test_run_around(loop, RDF_OP_FAA, rdf_test_at(rdf_test.own_word, 48), 1000, 2 * RDF_OP_SLOTS,
+				  &one->op, bad);
 	EXPECT(!err);
 	EXPECT(rdf_test_one_wait(one, 0, NULL) == -ECANCELED);
 	EXPECT(rdf_test.ok < 1000);

@@ -222,7 +222,8 @@ static int rdf_test_command(char **argv)
 	if (!strcmp(cmd, "connect")) {
 		if (!argv[1] || !argv[2] || rdf_test_addr(argv[1], argv[2], &addr))
 			return -EINVAL;
-		return rdf_test_connect(&addr, rdf_test_num(argv, 3, RDF_CONNECT_MS), rdf_test_num(argv, 4, RDF_TEST_HASH));
+		return rdf_test_connect(&addr, rdf_test_num(argv, 3, RDF_CONNECT_MS),
+					rdf_test_num(argv, 4, RDF_TEST_HASH));
 	}
 	/* The home's own FAA on the word that it gives its peers */
 	if (!strcmp(cmd, "ownfaa")) {

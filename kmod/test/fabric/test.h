@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rdf_test: one domain, a table of links, and commands that a scenario writes to /sys/kernel/debug/rdf_test/cmd. A command's
- * result is the error of the write; numbers are read from /sys/kernel/debug/rdf_test/status.
+ * rdf_test: one domain, a table of links, and commands that a scenario writes to /sys/kernel/debug/rdf_test/cmd. A
+ * command's result is the error of the write; numbers are read from /sys/kernel/debug/rdf_test/status.
  */
 #ifndef RDF_TEST_H
 #define RDF_TEST_H
@@ -66,7 +66,9 @@ struct rdf_test {
 
 extern struct rdf_test rdf_test;
 
-/* A run of operations: @window of them in flight, each posted again from its own completion until @total were posted. */
+/*
+ * A run of operations: @window of them in flight, each posted again from its own completion until @total were posted.
+ */
 struct rdf_test_run {
 	struct rdf_link *link;
 	struct rdf_addr to;
