@@ -81,17 +81,6 @@ struct rdlock_ioctl {
 		__VA_ARGS__							\
 	}
 
-/*
- * Can the reply be written? A structure is shorter than a page, so its first and last byte tell; asked for
- * both at once, 6.1 does not report that only the second page is bad.
- */
-static bool rdlock_writable(void __user *ubuf, u32 size)
-{
-	BUILD_BUG_ON(sizeof(union rdlock_ubuf) > PAGE_SIZE);
-
-	return !fault_in_safe_writeable(ubuf, 1) && !fault_in_safe_writeable(ubuf + size - 1, 1);
-}
-
 static long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg,
 			 const struct rdlock_ioctl *op, size_t count)
 {
@@ -120,7 +109,7 @@ static long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg,
 	 * A reply that cannot be delivered would leave the caller without word of what was done,
 	 * and a counter operation cannot be taken back: find out before.
 	 */
-	if (op->reply && !rdlock_writable(ubuf, min(usize, op->size)))
+	if (op->reply && fault_in_safe_writeable(ubuf, min(usize, op->size)))
 		return -EFAULT;
 
 	ret = op->fn(file, &buf);
