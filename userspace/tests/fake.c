@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A /dev/rdlock for one host, for tests of the command without the module: preloaded, it answers the ioctls from files in
- * the folder $FAKE_RDLOCK. A lock fd is a file under flock(2), so open file descriptions own locks, as they should.
+ * A /dev/rdlock for one host, for tests of the command without the module: preloaded, it answers the
+ * ioctls from files in the folder $FAKE_RDLOCK. A lock fd is a file under flock(2), so open file
+ * descriptions own locks, as they should.
  *
  *	FAKE_FAIL=40=113,21=5	command 0x40 fails with errno 113, 0x21 with 5
  *	FAKE_LOSE_MS=100	100 ms after the first poll the lock is lost
