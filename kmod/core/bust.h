@@ -25,7 +25,9 @@
 	X(14, REBUILT_NO_DRAW,	"waiters are not restarted after a rebuild") \
 	X(15, GONE_CLAIM_KEPT,	"the claim of a node that was evicted meanwhile still counts") \
 	X(16, LOST_KEEPS_USER,	"a lost lease is not told to the user") \
-	X(17, FREEZE_BEFORE_QP,	"simulator's home: freezes before the dead node's QP is destroyed")
+	X(17, FREEZE_BEFORE_QP,	"simulator's home: freezes before the dead node's QP is destroyed") \
+	X(18, BUSY_TAKEN,	"a CAS that found an owner counts as taken") \
+	X(19, REBUILT_FREE,	"the rebuild forgets the holder whose claim it took")
 
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,

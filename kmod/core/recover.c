@@ -121,6 +121,8 @@ void rdl_recover_finish(struct rdl_recover *r)
 	r->n = hold;
 	if (rdl_bust(DEAD_OWNER_KEPT) && owner && !claimed)
 		hold = true;
+	if (rdl_bust(REBUILT_FREE))
+		hold = false;
 	r->word = rdl_w_pack(r->n, hold ? owner : 0, 0, r->epoch_new, a, false);
 	for (node = 0; node < RDL_MAX_NODES; node++) {
 		struct rdl_rebuilt *reply = &r->reply[node];

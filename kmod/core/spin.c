@@ -246,7 +246,7 @@ static enum cas_result cas_ended(struct rdl_lock *l, const struct rdl_event *ev)
 	}
 	if (rdl_w_ep18(old) != rdl_ep18(l->epoch) || rdl_w_mid(old) == l->node + 1u || rdl_w_low(old))
 		return CAS_AMBIG;
-	if (old == l->guess)
+	if (old == l->guess || rdl_bust(BUSY_TAKEN))
 		return CAS_TAKEN;
 	/* What the word will be when its owner has given it back and nobody else took it. */
 	l->guess = old & ~(RDL_W_CNT_MASK << RDL_W_MID_SHIFT);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Links and operations. On one link operations land in order and complete in order, and messages arrive in order; between the
- * two, and between links, there is no order. When a link breaks, an operation in flight may have landed, may never land, or may
- * land as late as the home lets the old queue pair live.
+ * Links and operations. On one link operations land in order and complete in order, and messages arrive in order;
+ * between the two, and between links, there is no order. When a link breaks, an operation in flight may have
+ * landed, may never land, or may land as late as the home lets the old queue pair live.
  */
 #include "sim.h"
 
@@ -184,7 +184,8 @@ static void put(struct world *w, struct event *e, struct rdl_msg *msg)
 	rdl_msg_seal(msg, 0);
 	memcpy(e->bytes, msg, len);
 	e->len = len;
-	if (rdl_msg_check(&e->msg, len))
+	/* Costs two checksums; the receiver checks each of them anyway. */
+	if (e->seq % 16 == 0 && rdl_msg_check(&e->msg, len))
 		violation(w, "message %s that was sent does not pass the check", rdl_msg_name(msg->type));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home: sessions, leases, the words in its memory, and recoveries. The same duties as home.c of the module.
+ * The home: sessions, leases, the words in its memory, and recoveries; what the module's home side does.
  */
 #include "sim.h"
 
@@ -229,7 +229,8 @@ static void hello(struct world *w, int node, int link, const struct rdl_msg *msg
 	if (s->live && resume && s->inc == inc && s->id == resume) {
 		resumed = true;
 	} else if (s->live && s->inc != inc) {
-		evict(w, node);	/* a new incarnation says that the old one is gone */
+		/* A new incarnation says that the old one is gone. */
+		evict(w, node);
 	}
 	link_destroy_at_home(w, node, link);
 	w->link[link].alive = true;
@@ -292,7 +293,7 @@ static void open_lock(struct world *w, int node, const struct rdl_msg *msg)
 	}
 }
 
-static void claim(struct world *w, int node, int lock, const struct rdl_msg *msg)
+static void take_claim(struct world *w, int node, int lock, const struct rdl_msg *msg)
 {
 	struct home_lock *h = &w->home.lock[lock];
 	struct rdl_claim c;
@@ -355,7 +356,7 @@ void home_message(struct world *w, struct event *e)
 		close_lock(w, node, lock);
 		break;
 	case RDL_MSG_CLAIM:
-		claim(w, node, lock, msg);
+		take_claim(w, node, lock, msg);
 		break;
 	case RDL_MSG_ROLL_REQ:
 		if (le32_to_cpu(msg->epoch) == h->epoch && !h->recovering) {

@@ -33,7 +33,7 @@ static const struct {
 #undef MUTANT
 };
 
-#define N_MUTANTS ((int)(sizeof(mutants) / sizeof(mutants[0])))
+#define N_MUTANTS ((int)ARRAY_SIZE(mutants))
 
 static u64 clock_ns(void)
 {
@@ -77,14 +77,14 @@ static void units(u64 seed)
 	int i;
 
 	for (i = 0; i < unit_tests_n; i++) {
-		const char *err = unit_tests[i].run(seed);
+		const char *err = unit_run(i, seed);
 
 		result(!err, unit_tests[i].name, err);
 	}
 }
 
 /* True if none failed. */
-static bool worlds(u64 seed, u64 seconds, u64 *next)
+static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 {
 	u64 end = clock_ns() + seconds * 1000000000ull;
 	char note[200];
@@ -107,9 +107,9 @@ static bool worlds(u64 seed, u64 seconds, u64 *next)
 }
 
 /*
- * Cells that only a shell with a fault would reach: it holds messages back until the lock is open in the session, and a home
- * that answers in order asks for the claim of an ambiguous lock before it acknowledges a heartbeat. The unit test table_hostile
- * reaches them.
+ * Cells that only a shell with a fault would reach: it holds messages back until the lock is open in the session,
+ * and a home that answers in order asks for the claim of an ambiguous lock before it acknowledges a heartbeat. The
+ * unit test table_hostile reaches them.
  */
 static bool cell_needs_liar(unsigned int s, unsigned int e)
 {
@@ -118,7 +118,7 @@ static bool cell_needs_liar(unsigned int s, unsigned int e)
 	return s == RDL_ST_LOST && (e == RDL_EV_FREEZE || e == RDL_EV_REBUILT || e == RDL_EV_LINK_UP);
 }
 
-static void cells_reached(void)
+static void judge_cells(void)
 {
 	char note[200] = "";
 	unsigned int s, e;
@@ -128,8 +128,8 @@ static void cells_reached(void)
 	if (cov.worlds < ENOUGH_WORLDS) {
 		number++;
 		skipped++;
-		printf("ok %d cells_reached # SKIP needs %d worlds, that is SECONDS=%d or more\n", number, ENOUGH_WORLDS,
-		       FULL_SECONDS);
+		printf("ok %d cells_reached # SKIP needs %d worlds, that is SECONDS=%d or more\n", number,
+		       ENOUGH_WORLDS, FULL_SECONDS);
 		return;
 	}
 	for (s = 0; s < RDL_NR_STATES; s++) {
@@ -313,8 +313,8 @@ int main(int argc, char **argv)
 		return one_world(seed);
 	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + N_MUTANTS);
 	units(seed);
-	worlds(seed, seconds, &next);
-	cells_reached();
+	run_worlds(seed, seconds, &next);
+	judge_cells();
 	all_mutants();
 	if (json)
 		summary(json, seed, next, started);

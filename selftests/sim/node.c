@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A node: its local users, the FIFO above the core, the session with the home and the lease. Every event goes through feed(),
- * where the checkers sit.
+ * A node: its local users, the FIFO above the core, the session with the home and the lease. Every event goes
+ * through feed(), where the checkers sit.
  */
 #include "sim.h"
 
@@ -143,7 +143,7 @@ static int rival(struct world *w, int n, int lock)
 	return -1;
 }
 
-static void delivered(struct world *w, int n, int lock, const struct rdl_action *act, u32 f)
+static void hand_out(struct world *w, int n, int lock, const struct rdl_action *act, u32 f)
 {
 	struct agent *a = &w->node[n].agent[lock];
 	struct home_lock *h = &w->home.lock[lock];
@@ -235,7 +235,7 @@ static void perform(struct world *w, int n, int lock, const struct rdl_action *a
 			post(w, n, lock, act);
 		break;
 	case RDL_ACT_DELIVER:
-		delivered(w, n, lock, act, f);
+		hand_out(w, n, lock, act, f);
 		break;
 	case RDL_ACT_FAIL_HEAD:
 		waiter_failed(w, n, lock, 0, act->arg);
@@ -273,12 +273,13 @@ static void check_agent(struct world *w, int n, int lock)
 {
 	struct agent *a = &w->node[n].agent[lock];
 	const char *err = rdl_check(&a->core);
+	bool holds = a->holder >= 0;
 
 	if (err)
 		violation(w, "lock %d: node %d: %s", lock, n, err);
 	if ((int)a->core.nq != a->nfifo)
 		violation(w, "lock %d: node %d counts %u waiters, there are %d", lock, n, a->core.nq, a->nfifo);
-	if (a->core.user != (a->holder >= 0))
+	if (a->core.user != holds)
 		violation(w, "lock %d: node %d and its user disagree who holds", lock, n);
 }
 

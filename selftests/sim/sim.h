@@ -2,9 +2,9 @@
 /*
  * The simulator: one home, a few nodes, their links, one virtual clock, one seed that decides everything.
  *
- * The core under test is compiled from kmod/core unchanged. What the module's shell does around it (agent.c, home.c, lease.c)
- * is done here by node.c and home.c; the device by fabric.c. After each step the checkers compare what the nodes believe with
- * what only the simulator knows.
+ * The core under test is compiled from kmod/core unchanged. What the module's shell does around it (agent.c,
+ * home.c, lease.c) is done here by node.c and home.c; the device by fabric.c. After each step the checkers compare
+ * what the nodes believe with what only the simulator knows.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -25,6 +25,8 @@
 #define US		1000ull
 #define MS		1000000ull
 #define NEVER		(~0ull)
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* ---- sched.c ---- */
 
@@ -298,6 +300,7 @@ struct unit_test {
 
 extern const struct unit_test unit_tests[];
 extern const int unit_tests_n;
+const char *unit_run(int test, u64 seed);
 void table_rst(void);
 void table_dot(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The limits that a world chooses for itself, so that tickets run out within milliseconds, and the mutant that is on. Included
- * on the compiler's command line before the core's own headers, which leave both to the build.
+ * The limits that a world chooses for itself, so that tickets run out within milliseconds, and the mutant that is
+ * on. Included on the compiler's command line before the core's own headers, which leave both to the build.
  */
 #ifndef SIM_VARS_H
 #define SIM_VARS_H

@@ -33,7 +33,7 @@ void table_rst(void)
 {
 	unsigned int s, e;
 
-	puts(".. SPDX-License-Identifier: GPL-2.0");
+	printf(".. %s-License-Identifier: GPL-2.0\n", "SPDX");
 	puts(".. made by `build/sim/sim --table` from kmod/core/spin.c; do not edit\n");
 	puts("States of a node's side of a lock\n---------------------------------\n");
 	for (s = 0; s < RDL_NR_STATES; s++)
@@ -64,7 +64,7 @@ void table_dot(void)
 {
 	unsigned int s, e, t;
 
-	puts("// SPDX-License-Identifier: GPL-2.0");
+	printf("// %s-License-Identifier: GPL-2.0\n", "SPDX");
 	puts("// made by `build/sim/sim --dot` from kmod/core/spin.c; do not edit");
 	puts("digraph spin {\n\trankdir=LR;\n\tnode [shape=box, fontname=\"monospace\"];");
 	for (s = 0; s < RDL_NR_STATES; s++) {
