@@ -81,6 +81,7 @@ soak: SCALE = 1
 
 demo: ## two machines, one lock, before your eyes
 	@scripts/deps build vm
+	@echo 'Building the module and the tools (what is there already is not built again) ...'
 	@$(MAKE) --no-print-directory -s vm-modules tools test-programs >build/demo.log 2>&1 || \
 		{ cat build/demo.log; exit 1; }
 	@selftests/vm/run --kernel "$(KERNEL)" --say demo
