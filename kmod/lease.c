@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Heartbeats and the lease, PROTOCOL.md 6.
+ * Heartbeats and the lease, Documentation/protocol.rst.
  *
- * The lease runs from the *sending* of the last heartbeat that was acknowledged; the home counts from its *receipt*, which is
- * later, and waits longer (RDLOCK_EVICT_MS against RDLOCK_LEASE_MS). So this node knows that it lost everything before the
- * home lets anybody else have it, as long as both clocks run within the difference. The clock is boottime: suspend counts.
+ * The lease runs from the *sending* of the last heartbeat that was acknowledged; the home counts from its *receipt*,
+ * which is later, and waits longer (RDLOCK_EVICT_MS against RDLOCK_LEASE_MS). So this node knows that it lost
+ * everything before the home lets anybody else have it, as long as both clocks run within the difference. The clock is
+ * boottime: suspend counts.
  */
 #include <linux/ktime.h>
 #include <linux/timekeeping.h>
@@ -47,7 +48,9 @@ void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
 	u64 end;
 
 	spin_lock_bh(&space->lock);
-	/* Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not. */
+	/*
+	 * Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not.
+	 */
 	if (s->up && s->hb - hb < RDLOCK_NR_HB) {
 		end = s->hb_sent[hb % RDLOCK_NR_HB] + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC;
 		if (end > s->lease_end) {

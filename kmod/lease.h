@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Heartbeats and the lease of this node's session, PROTOCOL.md 6. The home's half (eviction) is in member.c.
+ * Heartbeats and the lease of this node's session, Documentation/protocol.rst. The home's half (eviction) is in
+ * member.c.
  */
 #ifndef RDLOCK_LEASE_H
 #define RDLOCK_LEASE_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recovery of one lock at its home, PROTOCOL.md 5.3: freeze the word, ask every opener what it has, rebuild the word from the
- * answers, tell them. The decisions are core/recover.c's; here is the doing.
+ * Recovery of one lock at its home, Documentation/protocol.rst: freeze the word, ask every opener what it has, rebuild
+ * the word from the answers, tell them. The decisions are core/recover.c's; here is the doing.
  *
- * It is the single door for everything out of the ordinary: an evicted opener, an operation whose outcome is not known, tickets
- * that run out, a notice of a dead owner that has been delivered.
+ * It is the single door for everything out of the ordinary: an evicted opener, an operation whose outcome is not known,
+ * tickets that run out, a notice of a dead owner that has been delivered.
  *
- * Before rdlock_recover() is called because of a dead or broken link, that link's QPs are destroyed and its keys taken away
- * (member.c): otherwise an operation of it could land in the rebuilt word.
+ * Before rdlock_recover() is called because of a dead or broken link, that link's QPs are destroyed and its keys taken
+ * away (member.c): otherwise an operation of it could land in the rebuilt word.
  */
 #include <linux/slab.h>
 
@@ -51,7 +51,9 @@ static int word_rebuild(struct rdlock_home *home, struct rdlock_key *key, u64 wo
 	u64 w, old;
 	int err;
 
-	/* Void operations may still change the frozen word until all have claimed; now all have, one round is enough. */
+	/*
+	 * Void operations may still change the frozen word until all have claimed; now all have, one round is enough.
+	 */
 	err = rdlock_word_read(home, key, &w);
 	while (!err) {
 		err = rdlock_word_cas(home, key, w, word, &old);

@@ -120,7 +120,7 @@ void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
 }
 
 /*
- * What holds for every kind (PROTOCOL.md 5.3): messages of an epoch that is over are ignored,
+ * What holds for every kind (Documentation/protocol.rst): messages of an epoch that is over are ignored,
  * those of an epoch that cannot have begun are refused. 1: go on to the table.
  */
 static int common(const struct rdl_lock *l, const struct rdl_event *ev)

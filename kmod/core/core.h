@@ -8,15 +8,16 @@
  *
  * Contract between the core and the shell (agent.c in the module, node.c in the simulator):
  *  - The shell serialises the events of one lock and performs the actions in order before it feeds the next event.
- *  - The shell owns the FIFO of local waiters. The core knows only their number: a waiter is counted by ACQ and leaves by
- *    DELIVER (head), FAIL (head or tail, as the action says) or CANCEL.
+ *  - The shell owns the FIFO of local waiters. The core knows only their number: a waiter is counted by ACQ and leaves
+ *    by DELIVER (head), FAIL (head or tail, as the action says) or CANCEL.
  *  - At most one POST_* is outstanding. It is answered by exactly one OP event: done, certainly not done, or not known.
  *    A post that the fabric refuses at once is answered by an OP event with RDL_FAILED.
- *  - An operation that ends RDL_AMBIGUOUS has ended its link: that event and all later ones come without RDL_F_LINK until
- *    LINK_UP, and LINK_UP or REJOIN come only when every operation of the old link has ended. If rdl_ambiguous() is true after
- *    an OP event that was RDL_OK (a word that cannot be), the shell breaks the link, so that the re-OPEN asks for the recovery.
- *  - The home repeats FREEZE on a new session to every opener whose claim it has not got. A REBUILT may be repeated, or left
- *    out if LINK_UP brings the new epoch.
+ *  - An operation that ends RDL_AMBIGUOUS has ended its link: that event and all later ones come without RDL_F_LINK
+ *    until LINK_UP, and LINK_UP or REJOIN come only when every operation of the old link has ended. If rdl_ambiguous()
+ *    is true after an OP event that was RDL_OK (a word that cannot be), the shell breaks the link, so that the re-OPEN
+ *    asks for the recovery.
+ *  - The home repeats FREEZE on a new session to every opener whose claim it has not got. A REBUILT may be repeated, or
+ *    left out if LINK_UP brings the new epoch.
  *  - Each TIMER action replaces an earlier one that has not fired; a TIMER event that comes late is harmless.
  *  - Time, randomness, and the validity of lease and link come in with the event. Nothing here reads a clock.
  */
@@ -131,7 +132,7 @@ struct rdl_lock {
 	u64 token;		/* of the current user's grant, 0: none; survives a rebuild */
 };
 
-/* vflags of claims and rebuilds, PROTOCOL.md 1.2. */
+/* vflags of claims and rebuilds, Documentation/protocol.rst. */
 #define RDL_VF_VALUE_INVALID	(1 << 0)
 #define RDL_VF_OWNER_DIED	(1 << 1)
 #define RDL_VF_NOTRECOVERABLE	(1 << 2)
@@ -229,14 +230,14 @@ void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c);
 void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r);
 void rdl_msg_get_rebuilt(const struct rdl_msg *msg, struct rdl_rebuilt *r);
 
-/* ---- the home's side: recover.c, PROTOCOL.md 5.3 ---- */
+/* ---- the home's side: recover.c, Documentation/protocol.rst ---- */
 
 /**
  * struct rdl_recover - one recovery of one lock at its home
  *
- * The shell allocates it, freezes the word (a loopback CAS loop w -> w|F), sends FREEZE to every live opener, feeds claims and
- * departures, and when rdl_recover_ready() writes rdl_recover_word() by a loopback CAS loop, then sends each claimer its
- * rdl_recover_reply().
+ * The shell allocates it, freezes the word (a loopback CAS loop w -> w|F), sends FREEZE to every live opener, feeds
+ * claims and departures, and when rdl_recover_ready() writes rdl_recover_word() by a loopback CAS loop, then sends each
+ * claimer its rdl_recover_reply().
  */
 struct rdl_recover {
 	u8 kind;
@@ -253,10 +254,16 @@ struct rdl_recover {
 	struct rdl_rebuilt reply[RDL_MAX_NODES];
 };
 
-/* @openers: live openers that will claim; @died: at least one opener was evicted; @epoch_new: E + 1, or the home's next gen. */
+/*
+ * @openers: live openers that will claim; @died: at least one opener was evicted; @epoch_new: E + 1, or the home's next
+ * gen.
+ */
 void rdl_recover_start(struct rdl_recover *r, u8 kind, u32 epoch, u32 epoch_new, u64 frozen, const u64 *openers,
 		       bool died, bool clear_attention);
-/* 0; -EBADMSG: not asked, asked twice with another content, wrong epoch, or a claim that contradicts another (two X holders). */
+/*
+ * 0; -EBADMSG: not asked, asked twice with another content, wrong epoch, or a claim that contradicts another (two X
+ * holders).
+ */
 int rdl_recover_claim(struct rdl_recover *r, u16 node, u32 epoch, const struct rdl_claim *c);
 /* An opener will not claim any more: closed it (@died false) or was evicted. */
 void rdl_recover_gone(struct rdl_recover *r, u16 node, bool died);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home's side of one recovery, PROTOCOL.md 5.3: the single door for an evicted owner, an
+ * The home's side of one recovery, Documentation/protocol.rst: the single door for an evicted owner, an
  * operation of unknown outcome, tickets that run out, and a dead owner's notice that was
  * delivered.
  *

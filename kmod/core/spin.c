@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kind "spin", PROTOCOL.md section 8: a node takes the word by CAS (free word -> ticket + 1, owner
+ * Kind "spin", Documentation/protocol.rst: a node takes the word by CAS (free word -> ticket + 1, owner
  * = this node) and gives it back by FAA(-owner). Between nodes there is no order; within a node
  * waiters are FIFO, and a bounded number of them take over without touching the network.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The 64-bit word of a lock, PROTOCOL.md 1.1 and 8. It is changed only by RDMA atomics of one device.
+ * The 64-bit word of a lock, Documentation/protocol.rst. It is changed only by RDMA atomics of one device.
  *
  *   63.......38 37.....29 28.....20 19.......2  1  0
  *      T (26)    mid (9)   low (9)   ep18 (18)  A  F
@@ -82,7 +82,7 @@ static inline u64 rdl_w_pack(u32 ticket, u32 mid, u32 low, u32 epoch, bool a, bo
 	       (u64)rdl_ep18(epoch) << RDL_W_EP_SHIFT | (a ? RDL_W_A : 0) | (f ? RDL_W_F : 0);
 }
 
-/* token = gen(16) | rep(12) | ticket(26) | loc(10), PROTOCOL.md 1.4; never 0 because gen >= 1 */
+/* token = gen(16) | rep(12) | ticket(26) | loc(10), Documentation/protocol.rst; never 0 because gen >= 1 */
 static inline u64 rdl_token(u32 epoch, u32 ticket, u32 loc)
 {
 	return (u64)epoch << 36 | (u64)(ticket & 0x3ffffffu) << 10 | (loc & 0x3ffu);

@@ -23,7 +23,7 @@
  *   ->up()    at CONNECTING -> UP.
  *   ->down()  exactly once for every link whose connect or accept succeeded in making it, in process context, after
  *             every operation on it has completed and both QPs are destroyed. Nothing of the link can land at the peer
- *             or here after ->down() began: this is what recovery relies on (the order of PROTOCOL.md 5.2).
+ *             or here after ->down() began: this is what recovery relies on (Documentation/protocol.rst).
  */
 #ifndef RDF_FABRIC_H
 #define RDF_FABRIC_H
@@ -333,7 +333,7 @@ int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len);
 /* Give back a message buffer that ->recv() kept. Context: any; also after the link died. */
 void rdf_rx_done(struct rdf_rx *rx);
 
-/* Bounds; the reasons stand in research and Documentation/fabric notes. */
+/* Bounds; the reasons stand in Documentation/fabric.rst. */
 #define RDF_OP_SLOTS	  128	/* one-sided operations of a link in the send queue at once */
 #define RDF_RX_SLOTS	  64	/* receive buffers a link, and so the peer's credits */
 #define RDF_RW_MAX	  65536

@@ -165,7 +165,7 @@ static void destroy_late(struct world *w, struct event *e)
 			w->link[i].alive = false;
 }
 
-/* PROTOCOL.md 5.2: first the queue pairs, then the recoveries. */
+/* Documentation/protocol.rst: first the queue pairs, then the recoveries. */
 static void evict(struct world *w, int node)
 {
 	struct session *s = &w->home.sess[node];

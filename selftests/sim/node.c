@@ -202,7 +202,7 @@ static void user_cut_off(struct world *w, int n, int lock)
 
 static void timer(struct world *w, struct event *e);
 
-/* PROTOCOL.md: at most 8 atomics in a wait of 1 ms. */
+/* Documentation/protocol.rst: at most 8 atomics in a wait of 1 ms. */
 static void draw_posted(struct world *w, int n, int lock)
 {
 	struct agent *a = &w->node[n].agent[lock];
