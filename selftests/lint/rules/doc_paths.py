@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every file that the documentation names is there."""
+"""Every file that the documentation names is there, and every document that a source file names."""
 
 import re
 
@@ -19,6 +19,13 @@ for name in files("Documentation/*.rst", "Documentation/ABI/*", "README.md", "MA
         for page in re.findall(r":doc:`(?:[^`<]*<)?([\w/-]+)>?`", line):
             if not (ROOT / "Documentation" / (page + ".rst")).exists():
                 report(name, number, f"no such page: {page}")
+DOCUMENT = re.compile(r"(?<![\w<*-])((?:[\w.-]+/)*[\w.-]+\.(?:md|rst))\b")
+for name in files("*.c", "*.h", "*.py", "*.sh", "*Makefile", "*Kbuild", exclude=("selftests/lint/*",)):
+    for number, line in enumerate(text(name).split("\n"), 1):
+        for path in DOCUMENT.findall(line):
+            near = (ROOT / name).parent
+            if not any((place / path).exists() for place in (ROOT, ROOT / "Documentation", near, near.parent)):
+                report(name, number, f"no such document: {path}")
 for name in files("Documentation/index.rst"):
     listed = text(name)
     for page in files("Documentation/*.rst"):
