@@ -339,7 +339,7 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_RW_MAX	  65536
 #define RDF_RD_ATOMIC	  16	/* responder_resources and initiator_depth before clamping */
 #define RDF_ACK_TIMEOUT	  15	/* 4.096 us * 2^15 = 134 ms; below 14 rxe of 6.1 collapses */
-#define RDF_RETRY_COUNT	  6	/* finite: rxe of 6.1 takes 7 for for ever */
+#define RDF_RETRY_COUNT	  6	/* finite: 7 would be for ever on rxe of 6.1 */
 #define RDF_RNR_RETRY	  6	/* finite: 7 would be for ever */
 #define RDF_MAX_PENDING	  64
 #define RDF_CONNECT_MS	  5000

@@ -23,6 +23,7 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 {
 	enum rdf_chan_state other = was->chan[!c].state;
 	enum rdf_chan_state chan = was->chan[c].state;
+	enum rdf_act want;
 
 	if (now->state < was->state)
 		return "went back";
@@ -32,10 +33,13 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 		return "changed on its way down";
 	if (was->state >= RDF_DYING && (act == RDF_ACT_WORK || act == RDF_ACT_ROUTE || act == RDF_ACT_CONNECT))
 		return "acted on its way down";
-	if ((act == RDF_ACT_ROUTE) != (was->state == RDF_CONNECTING && ev == RDF_EV_ADDR && chan == RDF_CH_ADDR))
-		return "route";
-	if ((act == RDF_ACT_CONNECT) != (was->state == RDF_CONNECTING && ev == RDF_EV_ROUTE && chan == RDF_CH_ROUTE))
-		return "connect";
+	want = RDF_ACT_NONE;
+	if (was->state == RDF_CONNECTING && ev == RDF_EV_ADDR && chan == RDF_CH_ADDR)
+		want = RDF_ACT_ROUTE;
+	else if (was->state == RDF_CONNECTING && ev == RDF_EV_ROUTE && chan == RDF_CH_ROUTE)
+		want = RDF_ACT_CONNECT;
+	if (act != want && (want != RDF_ACT_NONE || act == RDF_ACT_ROUTE || act == RDF_ACT_CONNECT))
+		return "a step of connecting left out, or out of turn";
 	if (was->state == RDF_CONNECTING && now->state == RDF_UP) {
 		bool opened = ev == RDF_EV_OPEN && chan == RDF_CH_WAIT && other == RDF_CH_OPEN;
 		bool data = ev == RDF_EV_DATA && !was->active && was->chan[RDF_CHAN_OPS].state >= RDF_CH_WAIT;
