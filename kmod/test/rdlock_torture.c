@@ -216,10 +216,10 @@ static const char *tort_verdict(char *buf, size_t len, bool running)
 		sum.unexpected += READ_ONCE(s->unexpected);
 	}
 	/* A run that never held the lock has shown nothing. */
-	if (sum.violations || sum.unexpected || !sum.grants)
-		word = "FAIL";
-	else if (running)
+	if (running)
 		word = "RUNNING";
+	else if (sum.violations || sum.unexpected || !sum.grants)
+		word = "FAIL";
 	snprintf(buf, len,
 		 "%s: type=%s threads=%u grants=%llu misses=%llu done=%llu revoked=%llu inherited=%llu unknown=%llu skipped=%llu violations=%llu unexpected=%llu",
 		 word, tort_types[tort.type], nthreads, sum.grants, sum.misses, sum.done, sum.revoked,
