@@ -431,7 +431,7 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 		agent_event(a, &ev);
 	}
 	list_for_each_entry_safe(l, n, &a->queue, node) {
-		if (!all && l->has_deadline && !l->try)
+		if (!all && l->deadline != KTIME_MAX && !l->try)
 			continue;
 		waiter_fail(a, l, err);
 		ev = (struct rdl_event){ .type = RDL_EV_CANCEL };

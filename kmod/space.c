@@ -269,6 +269,9 @@ int rdlock_space_create(const struct rdlock_space_params *p)
 	dom = rdf_dom_create(space->net, &space->addr, RDF_DOM_HOME, RDLOCK_CALL_MS, &home_dom_ops, space);
 	if (IS_ERR(dom)) {
 		err = PTR_ERR(dom);
+		/* Nobody here has the address, so no device has: one errno for callers. */
+		if (err == -EADDRNOTAVAIL)
+			err = -ENODEV;
 		goto err_unlist;
 	}
 	spin_lock_bh(&space->lock);

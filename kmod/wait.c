@@ -155,6 +155,8 @@ static void handle_withdraw(struct rdlock *l)
 	}
 	l->async = false;
 	l->err = 0;
+	/* If the timer is at work on another processor, it finds a request that is over, or one of another deadline. */
+	hrtimer_try_to_cancel(&l->timer);
 }
 
 void rdlock_handle_close(struct rdlock *l)
@@ -189,6 +191,9 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	struct rdlock_agent *a = l->agent;
 
 	lockdep_assert_held(&a->lock);
+	/* A result that its sleeper has not seen yet must not be taken for that of a later request. */
+	if (l->sleeper)
+		return -EBUSY;
 	switch (l->state) {
 	case RDLOCK_FD_IDLE:
 		break;
@@ -215,7 +220,7 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	l->mode = mode;
 	l->try = try;
 	l->async = async;
-	l->has_deadline = deadline != KTIME_MAX;
+	l->deadline = deadline;
 	WRITE_ONCE(l->state, RDLOCK_FD_PENDING);
 	rdlock_agent_acquire(a, l);
 	return 0;
@@ -229,6 +234,7 @@ static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
 	lockdep_assert_held(&l->agent->lock);
 	l->err = 0;
 	l->async = false;
+	hrtimer_try_to_cancel(&l->timer);
 	switch (l->state) {
 	case RDLOCK_FD_GRANTED:
 		WRITE_ONCE(l->state, RDLOCK_FD_HELD);
@@ -261,8 +267,8 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);
-	/* An asynchronous request of this handle: its result, or that it still waits. */
-	if (nowait && !l->fn && l->async && l->mode == mode) {
+	/* An asynchronous request of this handle: its result, or that it still waits. A grant is had by waiting calls too. */
+	if (!try && !l->fn && l->async && l->mode == mode && (nowait || l->state == RDLOCK_FD_GRANTED)) {
 		if (l->state == RDLOCK_FD_PENDING)
 			err = -EAGAIN;
 		else
@@ -287,6 +293,7 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 		}
 		goto out_unlock;
 	}
+	l->sleeper = true;
 	spin_unlock_bh(&a->lock);
 
 	/* A try ends by itself within the fabric's bounds: a signal must not leave its outcome open, only a fatal one may. */
@@ -294,6 +301,7 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 			  !try && (flags & RDLOCK_REQ_INTERRUPTIBLE));
 
 	spin_lock_bh(&a->lock);
+	l->sleeper = false;
 	if (l->state == RDLOCK_FD_PENDING) {
 		handle_withdraw(l);
 		if (err == -ETIMEDOUT)
@@ -350,10 +358,8 @@ static void handle_work(struct work_struct *work)
 		fn = NULL;
 	}
 	spin_unlock_bh(&a->lock);
-	if (fn) {
-		hrtimer_cancel(&l->timer);
+	if (fn)
 		fn(l, err, &g, ctx);
-	}
 	/*
 	 * fn() may have started the next request, even have seen it end; a closer waits in cancel_work_sync() for us, so the
 	 * handle is still there, and the agent is held by our own reference.
@@ -367,7 +373,7 @@ static enum hrtimer_restart handle_timer(struct hrtimer *t)
 	struct rdlock_agent *a = l->agent;
 
 	spin_lock_bh(&a->lock);
-	if (l->state == RDLOCK_FD_PENDING && l->async) {
+	if (l->state == RDLOCK_FD_PENDING && l->async && ktime_compare(ktime_get(), l->deadline) >= 0) {
 		list_del_init(&l->node);
 		l->err = timeout_error(a->space);
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
@@ -395,8 +401,6 @@ int rdlock_request_cancel(struct rdlock *l)
 		handle_withdraw(l);
 	}
 	spin_unlock_bh(&a->lock);
-	if (!err)
-		hrtimer_cancel(&l->timer);
 	return err;
 }
 

@@ -27,7 +27,8 @@ struct rdlock_space;
  * @mode: of the request or the grant. Protected by agent->lock.
  * @async: the request has no sleeper: poll or @fn get the result. Protected by agent->lock.
  * @try: the request is a try. Protected by agent->lock.
- * @has_deadline: Protected by agent->lock.
+ * @sleeper: a call sleeps for the result, or has not looked at it yet. Protected by agent->lock.
+ * @deadline: of the request. Protected by agent->lock.
  * @grant: valid in GRANTED and HELD. Protected by agent->lock.
  * @node: in agent->queue while PENDING. Protected by agent->lock.
  * @all: in agent->handles. Protected by agent->lock.
@@ -45,7 +46,8 @@ struct rdlock {
 	u8 mode;
 	bool async;
 	bool try;
-	bool has_deadline;
+	bool sleeper;
+	ktime_t deadline;
 	struct rdlock_grant grant;
 	struct list_head node;
 	struct list_head all;

@@ -358,6 +358,13 @@ static volatile bool stop;
 static int shared_fd;
 static unsigned int wrong, acquired, released;
 
+static void is_wrong(const char *what, int ret)
+{
+	__sync_fetch_and_add(&wrong, 1);
+	diag("%s says %d (%s)", what, ret, ret < 0 ? strerrorname_np(-ret) : "");
+}
+
+
 /* C21 */
 static void *random_calls(void *arg)
 {
@@ -373,14 +380,14 @@ static void *random_calls(void *arg)
 			if (!ret)
 				__sync_fetch_and_add(&acquired, 1);
 			else if (ret != -EBUSY && ret != -EDEADLK && ret != -ETIMEDOUT && ret != -EAGAIN)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("acquire", ret);
 			break;
 		case 1:
 			ret = lock_try(shared_fd);
 			if (!ret)
 				__sync_fetch_and_add(&acquired, 1);
 			else if (ret != -EBUSY && ret != -EDEADLK && ret != -EAGAIN)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("try", ret);
 			break;
 		case 2:
 		case 3:
@@ -388,21 +395,21 @@ static void *random_calls(void *arg)
 			if (!ret)
 				__sync_fetch_and_add(&released, 1);
 			else if (ret != -EPERM)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("release", ret);
 			break;
 		case 4:
 			ret = lock_cancel(shared_fd);
 			if (ret && ret != -ENOENT)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("cancel", ret);
 			break;
 		case 5:
 			ret = lock_state(shared_fd);
 			if (ret < 0 || ret > RDLOCK_FD_HELD)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("status", ret);
 			break;
 		case 6:
 			if (poll(&pfd, 1, rand_r(&seed) % 3) && pfd.revents != POLLIN)
-				__sync_fetch_and_add(&wrong, 1);
+				is_wrong("poll", pfd.revents);
 			break;
 		case 7:
 			copy = dup(shared_fd);
