@@ -26,6 +26,13 @@
 #define SESSION_BACKOFF_MAX_MS	1000
 
 /*
+ * The CM sends a lost connection request again only after more than four seconds, longer than what is left of a lease. So the
+ * first attempts after a break are short, each starts with a request of its own, and they grow towards RDF_CONNECT_MS for the
+ * sake of slow networks.
+ */
+#define SESSION_CONNECT_MIN_MS	500
+
+/*
  * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects it.
  */
 struct session_call {
@@ -186,6 +193,7 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	s->up = true;
 	s->lost = false;
 	s->last_err = 0;
+	s->tries = 0;
 	s->backoff_ms = SESSION_BACKOFF_MIN_MS;
 	rdlock_space_set_state_locked(space, RDLOCK_SPACE_READY, 0);
 	rdlock_stat_inc(space, session);
@@ -323,8 +331,7 @@ static void session_down(struct rdf_link *link, int err)
 		return;
 	}
 	s->link = NULL;
-	if (s->up || !s->last_err || (err != -ESHUTDOWN && session_refused(err)))
-		s->last_err = err == -ENOENT ? -ECONNREFUSED : err ? err : -ENOTCONN;
+	s->last_err = err == -ENOENT ? -ECONNREFUSED : err ? err : -ENOTCONN;
 	if (s->up) {
 		s->up = false;
 		s->backoff_ms = SESSION_BACKOFF_MIN_MS;
@@ -377,9 +384,11 @@ static void connect_work(struct work_struct *work)
 	struct rdf_link *link;
 	struct rdf_dom *dom;
 	bool busy, stopped;
+	u32 timeout_ms;
 	int err;
 
 	spin_lock_bh(&space->lock);
+	timeout_ms = min_t(u32, SESSION_CONNECT_MIN_MS << s->tries, RDF_CONNECT_MS);
 	busy = s->link || s->connecting;
 	stopped = s->stopped;
 	dom = space->dom;
@@ -407,8 +416,9 @@ static void connect_work(struct work_struct *work)
 	}
 	spin_lock_bh(&space->lock);
 	s->connecting = true;
+	s->tries = min(s->tries + 1, 4u);
 	spin_unlock_bh(&space->lock);
-	link = rdf_link_connect(dom, &space->addr, &hello, RDF_CONNECT_MS, &session_link_ops, space);
+	link = rdf_link_connect(dom, &space->addr, &hello, timeout_ms, &session_link_ops, space);
 	if (!IS_ERR(link)) {
 		session_adopt(space, link);
 		return;

@@ -53,6 +53,7 @@ struct rdlock_space;
  * @connecting: rdf_link_connect() was called, its link is not known here yet. Protected by space->lock.
  * @other_instance: the space was created anew since; all handles are to be revoked. Protected by space->lock.
  * @last_err: why there is no session, negative errno. Protected by space->lock.
+ * @tries: attempts to connect since the last session, at most 4. Protected by space->lock.
  * @backoff_ms: until the next connect. Protected by space->lock.
  * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's lock
  * @req: last number given. Protected by @calls' lock.
@@ -78,6 +79,7 @@ struct rdlock_session {
 	u64 hb_sent[RDLOCK_NR_HB];
 	u64 hello_sent;
 	int last_err;
+	u32 tries;
 	u32 backoff_ms;
 	struct xarray calls;
 	u32 req;

@@ -164,6 +164,10 @@ netem()
 	fi
 }
 
+# link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
+# message again until the rdma link is made anew (admin-guide, "What goes wrong"). cable_out is a cable pulled.
+cable_in() { vm plug "${1:-$NODE}"; }
+cable_out() { vm unplug "${1:-$NODE}"; }
 link_up() { ip link set eth0 up; }
 link_down() { ip link set eth0 down; }
 

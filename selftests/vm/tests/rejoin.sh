@@ -11,7 +11,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 word() { tr ' ' '\n' <"$1" | sed -n "s/^$2=//p"; }
 
 # dark SECONDS: the same twice, seen by the driver (carrier) and not (every frame lost).
-dark_carrier() { link_down; sleep "$1"; link_up; }
+dark_carrier() { cable_out; sleep "$1"; cable_in; }
 dark_silent() { netem on "loss 100%"; sleep "$1"; netem off; }
 
 if [ "$NODE" = 0 ]; then
