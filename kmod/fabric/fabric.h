@@ -232,7 +232,12 @@ struct rdf_dom *rdf_dom_create(struct net *net, const struct sockaddr_storage *a
 void rdf_dom_destroy(struct rdf_dom *dom);
 void *rdf_dom_ctx(struct rdf_dom *dom);
 const char *rdf_dom_dev_name(struct rdf_dom *dom);
-struct rdf_link *rdf_dom_loop(struct rdf_dom *dom);	/* RDF_DOM_HOME: one-sided ops on own memory; no messages */
+/*
+ * RDF_DOM_HOME: one-sided ops on own memory; no messages. Valid as long as the domain. After an error on it the pair is
+ * made again by itself: meanwhile operations are refused with -ENOTCONN, what was in flight has its outcome as on any
+ * link.
+ */
+struct rdf_link *rdf_dom_loop(struct rdf_dom *dom);
 bool rdf_dom_gone(struct rdf_dom *dom);			/* the device is going away */
 u64 rdf_dom_stat(struct rdf_dom *dom, enum rdf_stat stat);
 const char *rdf_stat_name(enum rdf_stat stat);
@@ -303,7 +308,7 @@ void *rdf_link_ctx(struct rdf_link *link);
 struct rdf_link *rdf_link_get(struct rdf_link *link);
 void rdf_link_put(struct rdf_link *link);	/* any context */
 bool rdf_link_is_up(struct rdf_link *link);
-/* Start taking it down; idempotent. Context: any. */
+/* Start taking it down; idempotent. Context: any that may take a spinlock with BH off. */
 void rdf_link_kill(struct rdf_link *link, int err);
 /* Wait until ->down() has returned; bounded (RDF_TEARDOWN_MS). Context: process, not in a callback of the link. */
 void rdf_link_wait_dead(struct rdf_link *link);
@@ -312,8 +317,8 @@ void rdf_link_wait_dead(struct rdf_link *link);
 /*
  * Context: any, also under a spinlock with BH off, also from ->done and ->recv.
  * Return: 0: @op->done will be called exactly once. When all send slots are busy the op waits in the link's deferred
- * list. -EINVAL: misaligned address or bad length, -ENOTCONN: the link is not up; @done is not called, certainly not
- * applied.
+ * list. -EINVAL: misaligned address or bad length, -ENOTCONN: the link is not up, -ENOMEM: the buffer cannot be mapped
+ * for the device; @done is not called, certainly not applied.
  */
 int rdf_cas(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 compare, u64 swap);
 int rdf_faa(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 addend);

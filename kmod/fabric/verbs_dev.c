@@ -79,22 +79,12 @@ static bool rdf_tell_one(struct rdf_dev *dev)
 		mutex_unlock(&rdf_dev_mutex);
 		dom->ops->device_gone(dom);
 		mutex_lock(&rdf_dev_mutex);
-		dom->telling = NULL;
+		WRITE_ONCE(dom->telling, NULL);
 		wake_up_all(&dev->idle);
 		kref_put(&dom->ref, rdf_dom_free);
 		return true;
 	}
 	return false;
-}
-
-static bool rdf_dev_is_idle(struct rdf_dev *dev)
-{
-	bool idle;
-
-	mutex_lock(&rdf_dev_mutex);
-	idle = list_empty(&dev->doms);
-	mutex_unlock(&rdf_dev_mutex);
-	return idle;
 }
 
 static void rdf_remove_one(struct ib_device *ib, void *client_data)
@@ -115,9 +105,9 @@ static void rdf_remove_one(struct ib_device *ib, void *client_data)
 	/*
 	 * The device must outlive what uses it, however long its owners take; say who keeps an administrator waiting.
 	 */
-	while (!wait_event_timeout(dev->idle, rdf_dev_is_idle(dev), msecs_to_jiffies(RDF_TEARDOWN_MS)))
+	while (!wait_event_timeout(dev->idle, list_empty_careful(&dev->doms), msecs_to_jiffies(RDF_TEARDOWN_MS)))
 		pr_warn("%s: waiting for spaces to let the device go\n", dev_name(&ib->dev));
-	/* The waker may still be inside wake_up(); it is under the mutex. */
+	/* Whoever emptied the list may still be in wake_up(), under the mutex. */
 	mutex_lock(&rdf_dev_mutex);
 	mutex_unlock(&rdf_dev_mutex);
 	kfree(dev);
@@ -133,8 +123,11 @@ int rdf_init(void)
 {
 	int err;
 
-	/* Locks may be waited for under memory pressure. */
-	rdf_wq = alloc_workqueue("rdlock_fabric", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/*
+	 * Not WQ_MEM_RECLAIM: destroying an id may wait for the CM's own queues, which are not (and the workqueue code would
+	 * rightly complain); nobody may wait for a lock in memory reclaim.
+	 */
+	rdf_wq = alloc_workqueue("rdlock_fabric", WQ_UNBOUND, 0);
 	if (!rdf_wq)
 		return -ENOMEM;
 	rdf_fault_init();
@@ -262,7 +255,7 @@ static int rdf_dom_attach(struct rdf_dom *dom, struct ib_device *ib)
 static void rdf_dom_detach(struct rdf_dom *dom)
 {
 	mutex_lock(&rdf_dev_mutex);
-	list_del(&dom->node);
+	list_del_init(&dom->node);
 	wake_up_all(&dom->dev->idle);
 	mutex_unlock(&rdf_dev_mutex);
 }
@@ -293,6 +286,8 @@ static void rdf_dom_loop_stop(struct rdf_dom *dom)
 
 	if (!loop)
 		return;
+	/* Before the kill: see rdf_link_teardown(). */
+	WRITE_ONCE(dom->closing, true);
 	rdf_link_kill(loop, -ESHUTDOWN);
 	rdf_link_wait_dead(loop);
 	mutex_lock(&rdf_dev_mutex);
@@ -385,11 +380,8 @@ struct rdf_dom *rdf_dom_create(struct net *net, const struct sockaddr_storage *a
 		goto free_pd;
 	err = rdf_dom_probe(dom);
 	/* A node that is no home posts atomics too, so it probes, but has no use for the pair afterwards. */
-	if (err || !(flags & RDF_DOM_HOME)) {
-		dom->closing = true;
+	if (err || !(flags & RDF_DOM_HOME))
 		rdf_dom_loop_stop(dom);
-		dom->closing = false;
-	}
 	if (err)
 		goto free_pd;
 
@@ -424,24 +416,24 @@ static bool rdf_dom_is_idle(struct rdf_dom *dom)
 
 static bool rdf_dom_is_told(struct rdf_dom *dom)
 {
-	bool told;
+	struct task_struct *telling = READ_ONCE(dom->telling);
 
-	mutex_lock(&rdf_dev_mutex);
-	told = !dom->telling || dom->telling == current;
-	mutex_unlock(&rdf_dev_mutex);
-	return told;
+	return !telling || telling == current;
 }
 
 void rdf_dom_destroy(struct rdf_dom *dom)
 {
 	mutex_lock(&rdf_dev_mutex);
 	dom->told = true;		/* no device_gone from now on */
-	dom->closing = true;
+	WRITE_ONCE(dom->closing, true);
 	rdf_dom_kill_links(dom, -ESHUTDOWN);
 	mutex_unlock(&rdf_dev_mutex);
 
 	/* A device_gone that runs in another task uses the owner's context. */
 	wait_event(dom->dev->idle, rdf_dom_is_told(dom));
+	/* Pairs with the mutex under which @telling was cleared: what device_gone did is seen from here on. */
+	mutex_lock(&rdf_dev_mutex);
+	mutex_unlock(&rdf_dev_mutex);
 	while (!wait_event_timeout(dom->idle, rdf_dom_is_idle(dom), msecs_to_jiffies(RDF_TEARDOWN_MS)))
 		pr_err("%s: links are not down after %u ms\n", rdf_dom_dev_name(dom), RDF_TEARDOWN_MS);
 	rdf_dom_loop_stop(dom);

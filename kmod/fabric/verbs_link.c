@@ -215,8 +215,12 @@ static void rdf_link_teardown(struct rdf_link *link)
 	if (link->loop && !rdf_dom_gone(link->dom) && !READ_ONCE(link->dom->closing)) {
 		/* An error on the loopback pair must not cost the home its own memory: make a new pair. */
 		rdf_wr_fail_waiting(link);
-		if (!rdf_link_loop_make(link))
+		if (!rdf_link_loop_make(link)) {
+			/* Who said so after the check above found the link dying and did nothing; it is our turn. */
+			if (rdf_dom_gone(link->dom) || READ_ONCE(link->dom->closing))
+				rdf_link_kill(link, -ESHUTDOWN);
 			return;
+		}
 		pr_err("%s: the loopback pair cannot be made again\n", rdf_dom_dev_name(link->dom));
 	}
 	rdf_link_bury(link);
@@ -240,6 +244,10 @@ static void rdf_link_work(struct work_struct *work)
 	if (link->state == RDF_DYING) {
 		spin_unlock_bh(&link->lock);
 		rdf_link_teardown(link);
+		goto out;
+	}
+	if (link->state == RDF_DEAD) {
+		spin_unlock_bh(&link->lock);
 		goto out;
 	}
 	start = link->want_start;

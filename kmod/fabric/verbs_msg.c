@@ -118,7 +118,8 @@ int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
 	struct rdf_tx *tx;
 	int err = -ENOTCONN;
 
-	if (len < sizeof(*msg) || len > RDL_MSG_MAX || len != rdl_msg_len(msg->type))
+	/* CREDIT is the fabric's own: the peer's would swallow it. */
+	if (len < sizeof(*msg) || len > RDL_MSG_MAX || len != rdl_msg_len(msg->type) || msg->type == RDL_MSG_CREDIT)
 		return -EINVAL;
 	spin_lock_bh(&link->lock);
 	/* Not before the state is known: mapping needs the device, which may be gone with the link. */
@@ -255,14 +256,12 @@ void rdf_msg_open(struct rdf_link *link)
 		rx = list_first_entry_or_null(&link->early, struct rdf_rx, node);
 		if (!rx || link->state != RDF_UP)
 			break;
+		list_del_init(&rx->node);
+		link->rx_open = false;
 		spin_unlock_bh(&link->lock);
 
 		/* ->recv() expects softirq context. What comes meanwhile joins the list's end: not open yet. */
 		local_bh_disable();
-		spin_lock(&link->lock);
-		list_del_init(&rx->node);
-		link->rx_open = false;
-		spin_unlock(&link->lock);
 		if (link->ops->recv(link, rx))
 			rdf_rx_done(rx);
 		local_bh_enable();

@@ -243,7 +243,7 @@ static int rdf_test_faa(struct rdf_link *loop)
 static int rdf_test_bad_args(struct rdf_link *loop)
 {
 	struct rdf_addr to = rdf_test_at(rdf_test.own_word, 4);
-	struct rdl_msg msg = { .type = RDL_MSG_HB };
+	struct rdl_msg msg = { .type = RDL_MSG_HB }, credit = { .type = RDL_MSG_CREDIT };
 	char *buf = kzalloc(64, GFP_KERNEL);
 	int cas, faa, none, big;
 
@@ -260,6 +260,8 @@ static int rdf_test_bad_args(struct rdf_link *loop)
 	EXPECT(big == -EINVAL);
 	EXPECT(rdf_send(loop, &msg, sizeof(msg)) == -ENOTCONN);
 	EXPECT(rdf_send(loop, &msg, sizeof(msg) - 1) == -EINVAL);
+	EXPECT(rdf_send(loop, &msg, sizeof(msg) + 1) == -EINVAL);
+	EXPECT(rdf_send(loop, &credit, sizeof(credit)) == -EINVAL);
 	EXPECT(rdf_link_is_up(loop));
 	return 0;
 }

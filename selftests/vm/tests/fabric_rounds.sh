@@ -4,7 +4,7 @@
 # timeout: 400
 # needs: rdf_test.ko
 # group: check soak
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2015
 . /vm/lib.sh
 
 DIR=/sys/kernel/debug/rdf_test
@@ -22,7 +22,7 @@ meet()
 }
 
 wait_for 10 rxe_active
-plan 3
+plan $((NODE == 0 ? 4 : 5))
 
 # The home leaves in every round, by unloading or by losing its device, with the other's operations under way.
 bad=0
@@ -83,5 +83,37 @@ meet
 meet
 cmd close || bad=$((bad + 1))
 check "$rounds links with too little time" test $bad = 0
+
+# Links made while every message of the CM may be lost: an attempt is up on both sides or ends on both.
+bad=0
+round=0
+made=0
+rounds=$(scaled 100)
+[ "$NODE" = 0 ] && { wait_for 10 cmd home "$IP" $PORT 2>/dev/null || bad=$((bad + 1)); }
+meet
+[ "$NODE" = 1 ] && { wait_for 10 cmd node "$HOME_IP" $PORT 2>/dev/null || bad=$((bad + 1)); }
+netem on loss 10%
+while [ $round -lt "$rounds" ]; do
+	meet
+	if [ "$NODE" = 1 ]; then
+		if cmd connect "$HOME_IP" $PORT 1500 2>/dev/null; then
+			made=$((made + 1))
+			{ cmd faa 0 100 16 && is ok 100; } || bad=$((bad + 1))
+		fi
+		meet
+		cmd close && wait_for 20 cmd node "$HOME_IP" $PORT 2>/dev/null || bad=$((bad + 1))
+	else
+		meet
+		# Told by the peer, or by the time-out of the handshake, or by nobody because its goodbye was lost.
+		[ "$(val links)" -lt 8 ] || { cmd close && cmd home "$IP" $PORT; } || bad=$((bad + 1))
+	fi
+	round=$((round + 1))
+done
+netem off
+meet
+cmd close || bad=$((bad + 1))
+check "$rounds links over a lossy net" test $bad = 0
+[ "$NODE" = 1 ] && diag "$made of $rounds were made at the first attempt"
+[ "$NODE" = 0 ] || check "most of them were made" test $((made * 2)) -gt "$rounds"
 check "the module unloads" rmmod rdf_test
 meet
