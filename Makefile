@@ -23,7 +23,7 @@ modules_dir = $(B)/modules-$(call release,$(1))
 JOBS := $(filter -j%,$(MAKEFLAGS))
 MODULES_J := $(if $(JOBS),,-j2)
 
-vm_run = selftests/vm/run --kernel "$(KERNEL)" --scale "$(SCALE)" $(if $(SHELL_IN),--shell)
+vm_run = selftests/vm/run --kernel "$(KERNEL)" --scale "$(SCALE)" $(if $(TIMES),--times $(TIMES)) $(if $(SHELL_IN),--shell)
 ifneq ($(V),)
 vm_run += --live
 endif
@@ -41,6 +41,7 @@ help: ## this list
 	@echo '  T=           scenarios to run: a name, a group, or part of a name; may have * and ?'
 	@echo '  SHELL_IN=1   with make vm: a shell in the VMs of scenario T instead of the test'
 	@echo '  SCALE=       factor of loops and loads in the VMs (make check 0.05, make soak 1)'
+	@echo '  TIMES=       factor of the timeouts in the VMs, for a machine that is busy otherwise'
 	@echo '  V=1          with make vm: show results as they come'
 	@echo '  SEED= NODES= SECONDS=   of make sim'
 
