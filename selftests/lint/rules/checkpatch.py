@@ -28,6 +28,7 @@ USER_IGNORE = [
     "ARRAY_SIZE",
     "AVOID_EXTERNS",			# environ
     "CAMELCASE",			# PRIu64 and the like
+    "ENOSYS",				# what a kernel without a system call says
     "MACRO_WITH_FLOW_CONTROL",		# assertions of tests
     "PREFER_DEFINED_ATTRIBUTE_MACRO",	# no <linux/compiler.h> there
     "PREFER_KERNEL_TYPES",		# uint64_t
