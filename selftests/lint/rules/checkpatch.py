@@ -57,13 +57,13 @@ def one(job):
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = out.stdout.decode(errors="replace")
     said = said.replace(f"{ROOT}/", "")
+    if not said.strip() and out.returncode:
+        said = f"{name}:1: checkpatch ended with {out.returncode}"
     # It knows EXPORT_SYMBOL(), which may follow the function at once, but not our name for it.
     lines = data.split(b"\n")
     exports = {f"{name}:{n}: " for n, line in enumerate(lines, 1) if line.startswith(b"RDLOCK_EXPORT(")}
     said = "".join(s + "\n" for s in said.splitlines()
                    if not (":LINE_SPACING:" in s and s.startswith(tuple(exports) or ("\0",))))
-    if not said.strip() and out.returncode:
-        said = f"{name}:1: checkpatch ended with {out.returncode}"
     if not said.strip():
         clean.parent.mkdir(parents=True, exist_ok=True)
         clean.touch()
