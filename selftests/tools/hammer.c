@@ -8,7 +8,8 @@
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
  *
- * Prints one line "WORD=NUMBER ..." and ends with 0; 1 if what must not happen did (told on stderr); 2: usage.
+ * Prints one line "WORD=NUMBER ..." and ends with 0; 1 if what must not happen did, or the space went away
+ * (told on stderr); 2: usage.
  */
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ static struct {
 	unsigned int threads, count, pause_us;
 	void (*round)(int lock, int counter);
 	bool lock;
+	bool stop;
 	unsigned int taken;
 	unsigned long long done, unknown, again, bad, last;
 } hammer = { .threads = 4, .count = 100 };
@@ -39,14 +41,21 @@ static void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
 	va_end(args);
 }
 
-/* An error that says nothing was done, yet; anything else but 0 and EREMOTEIO is a finding. */
+/* An error that nothing comes after, such as EKEYREVOKED, is a finding and the end. */
+static void give_up(const char *what, int err)
+{
+	bad("%s: %s\n", what, strerrorname_np(-err));
+	__atomic_store_n(&hammer.stop, true, __ATOMIC_RELAXED);
+}
+
+/* An error that says nothing was done, yet; anything else but 0 and EREMOTEIO ends the work. */
 static bool try_again(const char *what, int err)
 {
 	if (err == -EHOSTUNREACH || err == -ETIMEDOUT) {
 		ADD(again);
 		return true;
 	}
-	bad("%s: %s\n", what, strerrorname_np(-err));
+	give_up(what, err);
 	return false;
 }
 
@@ -78,14 +87,14 @@ static void round_lock(int lock, int counter)
 	if (err == -EREMOTEIO)
 		ADD(unknown);
 	else if (err)
-		bad("cell: %s\n", strerrorname_np(-err));
+		give_up("cell", err);
 	else
 		ADD(done);
 	if (token > __atomic_load_n(&hammer.last, __ATOMIC_RELAXED))
 		__atomic_store_n(&hammer.last, token, __ATOMIC_RELAXED);
 	err = lock_release(lock);
 	if (err)
-		bad("release: %s\n", strerrorname_np(-err));
+		give_up("release", err);
 }
 
 static void round_add(int lock __attribute__((unused)), int counter)
@@ -136,7 +145,7 @@ static void *work(void *arg)
 		    strerrorname_np(lock < 0 && hammer.lock ? -lock : 0));
 		return NULL;
 	}
-	while (ADD(taken) <= hammer.count)
+	while (!__atomic_load_n(&hammer.stop, __ATOMIC_RELAXED) && ADD(taken) <= hammer.count)
 		hammer.round(lock, counter);
 	return NULL;
 }

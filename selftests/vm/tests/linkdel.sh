@@ -38,9 +38,10 @@ hold_all()
 # The node whose device went, and a member whose home's went: everybody is told. The home goes on without a member.
 all_told()
 {
-	for p in $held $waits $remote $load; do
-		wait_for 15 gone "$p" || wrong "told: $p still sleeps: $(cat /tmp/held /tmp/waits /tmp/remote)"
-	done
+	wait_for 15 gone $held || wrong "told: holder: $(cat /tmp/held)"
+	wait_for 15 gone $waits || wrong "told: waiter: $(cat /tmp/waits)"
+	wait_for 15 gone $remote || wrong "told: remote waiter: $(cat /tmp/remote)"
+	wait_for 15 gone $load || wrong "told: load: $(cat /tmp/load)"
 	grep -q '^lost E' /tmp/held || wrong "errno: holder: $(cat /tmp/held)"
 	grep -q '^failed E' /tmp/waits || wrong "errno: waiter: $(cat /tmp/waits)"
 	grep -q 'failed E\|lost E' /tmp/remote || wrong "errno: remote waiter: $(cat /tmp/remote)"

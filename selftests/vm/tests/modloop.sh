@@ -54,7 +54,7 @@ member()
 	sync "unloaded$round" 120
 	wait_for 15 gone $held || wrong "told: the holder still sleeps"
 	wait_for 15 gone $waits || wrong "told: the waiter still sleeps"
-	wait_for 15 gone $load || wrong "told: the load still runs"
+	wait_for 15 gone $load || wrong "told: the load still runs: $(cat /tmp/load)"
 	grep -q '^lost E' /tmp/held || wrong "errno: holder: $(cat /tmp/held)"
 	grep -q '^failed E' /tmp/waits || wrong "errno: waiter: $(cat /tmp/waits)"
 	kill -9 $held $waits $load 2>/dev/null
