@@ -356,7 +356,8 @@ void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l)
 
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
 {
-	struct rdl_event ev = { .type = RDL_EV_CANCEL };
+	/* A try that is killed in flight leaves from the head, everybody else from behind it. */
+	struct rdl_event ev = { .type = RDL_EV_CANCEL, .try = l->try };
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, withdrawn);
