@@ -256,9 +256,14 @@ static ssize_t rdf_test_cmd_write(struct file *file, const char __user *buf, siz
 		if (*word)
 			argv[n++] = word;
 	if (n) {
-		mutex_lock(&rdf_test.mutex);
+		/* This one comes while another waits for its operations; the scenario closes nothing meanwhile. */
+		bool alone = strcmp(argv[0], "kill");
+
+		if (alone)
+			mutex_lock(&rdf_test.mutex);
 		err = rdf_test_command(argv);
-		mutex_unlock(&rdf_test.mutex);
+		if (alone)
+			mutex_unlock(&rdf_test.mutex);
 	}
 	kfree(text);
 	return err ?: count;

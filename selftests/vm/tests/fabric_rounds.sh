@@ -24,24 +24,34 @@ meet()
 wait_for 10 rxe_active
 plan $((NODE == 0 ? 4 : 5))
 
-# The home leaves in every round, by unloading or by losing its device, with the other's operations under way.
+wrong()
+{
+	bad=$((bad + 1))
+	diag "round $round: $*"
+}
+
+# The link ends in every round with operations of both under way: the home's device goes, or one side kills it.
 bad=0
 round=0
 rounds=$(scaled 100)
 while [ $round -lt "$rounds" ]; do
-	modprobe rdf_test || bad=$((bad + 1))
+	modprobe rdf_test || wrong "not loaded"
 	if [ "$NODE" = 0 ]; then
-		wait_for 10 cmd home "$IP" $PORT 2>/dev/null || bad=$((bad + 1))
+		wait_for 10 cmd home "$IP" $PORT 2>/dev/null || wrong "no home"
 		meet
 		meet
-		(cmd ownfaa 100000 32 2>/dev/null) &
+		links=$(val links)
+		(cmd ownfaa 10000 32 2>/dev/null) &
 		usleep 50000
-		if [ $((round % 3)) = 0 ]; then
+		case $((round % 3)) in
+		0)
 			/sbin/rdma link del rxe0
-			wait_for 10 is dom none || bad=$((bad + 1))
-		fi
+			wait_for 10 is dom none || wrong "the device was not let go"
+			;;
+		1) cmd kill $((links - 1)) || wrong "no kill" ;;
+		esac
 		wait
-		rmmod rdf_test || bad=$((bad + 1))
+		rmmod rdf_test || wrong "not unloaded"
 		meet
 		if [ $((round % 3)) = 0 ]; then
 			/sbin/rdma link add rxe0 type rxe netdev eth0
@@ -49,15 +59,16 @@ while [ $round -lt "$rounds" ]; do
 		fi
 	else
 		meet
-		wait_for 10 cmd node "$HOME_IP" $PORT 2>/dev/null || bad=$((bad + 1))
-		wait_for 10 cmd connect "$HOME_IP" $PORT 2000 2>/dev/null || bad=$((bad + 1))
+		wait_for 10 cmd node "$HOME_IP" $PORT 2>/dev/null || wrong "no device"
+		wait_for 10 cmd connect "$HOME_IP" $PORT 2000 2>/dev/null || wrong "no link"
 		n=$(($(val links) - 1))
-		(cmd faa $n 1000000 64 && cmd send $n 100) 2>/dev/null &
+		(cmd send $n 1000 && cmd faa $n 1000000 64) 2>/dev/null &
 		meet
+		[ $((round % 3)) != 2 ] || cmd kill $n || wrong "no kill"
 		meet
 		wait
-		is link${n}_downs 1 || bad=$((bad + 1))
-		rmmod rdf_test || bad=$((bad + 1))
+		wait_for 10 is link${n}_downs 1 || wrong "link $n is not down"
+		rmmod rdf_test || wrong "not unloaded"
 	fi
 	meet
 	round=$((round + 1))
