@@ -215,6 +215,34 @@ TEST(a_queued_request_ends_at_its_deadline, 30)
 	nobody_waits();
 }
 
+TEST(a_deadline_ends_only_its_own_request, 30)
+{
+	one_holds_one_wants();
+	for (int i = 0; i < 3; i++) {
+		uint64_t first = in_ms(200);
+
+		/* over before its deadline: granted and fetched, or cancelled, or granted and cancelled */
+		EXPECT(ask(first), -EAGAIN);
+		if (i != 1) {
+			EXPECT(lock_release(holder), 0);
+			EXPECT(wait_events(waiter, 2000), POLLIN);
+		}
+		if (i == 0) {
+			EXPECT(ask(first), 0);
+			EXPECT(lock_release(waiter), 0);
+		} else {
+			EXPECT(lock_cancel(waiter), 0);
+		}
+		if (i != 1)
+			EXPECT(lock_acquire(holder, 0, in_ms(1000), NULL), 0);
+		EXPECT(ask(NEVER), -EAGAIN);
+		EXPECT(wait_events(waiter, 400), 0);
+		EXPECT(lock_state(waiter), RDLOCK_FD_PENDING);
+		EXPECT(lock_cancel(waiter), 0);
+	}
+	nobody_waits();
+}
+
 TEST(a_failure_that_was_not_fetched_can_be_cancelled, 30)
 {
 	int ret;
