@@ -27,7 +27,9 @@
 	X(16, LOST_KEEPS_USER,	"a lost lease is not told to the user") \
 	X(17, FREEZE_BEFORE_QP,	"simulator's home: freezes before the dead node's QP is destroyed") \
 	X(18, BUSY_TAKEN,	"a CAS that found an owner counts as taken") \
-	X(19, REBUILT_FREE,	"the rebuild forgets the holder whose claim it took")
+	X(19, REBUILT_FREE,	"the rebuild forgets the holder whose claim it took") \
+	X(20, AMBIG_CLAIMED,	"an unknown outcome is claimed while the old QP may still act") \
+	X(21, LEASE_LOW,	"what was not posted while the lease ran low is never posted")
 
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,

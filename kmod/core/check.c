@@ -69,7 +69,9 @@ static const char *check_users(const struct rdl_lock *l)
 
 static const char *check_recovery(const struct rdl_lock *l)
 {
-	if (l->frz == RDL_FRZ_FREEZING && !l->io)
+	if (l->landing && l->st != RDL_ST_AMBIG)
+		return "unknown outcome forgotten";
+	if (l->frz == RDL_FRZ_FREEZING && !l->io && !l->landing)
 		return "freeze not answered though nothing is in flight";
 	if (l->frz == RDL_FRZ_CLAIMED && l->st != RDL_ST_NONE && l->st != RDL_ST_WAIT && l->st != RDL_ST_HELD)
 		return "active after the claim";

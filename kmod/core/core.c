@@ -89,8 +89,9 @@ void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err)
 	rdl_act(acts, type)->arg = err;
 }
 
-void rdl_act_timer(struct rdl_acts *acts, u64 ns)
+void rdl_act_timer(struct rdl_lock *l, struct rdl_acts *acts, u64 ns)
 {
+	l->armed = !!ns;
 	rdl_act(acts, RDL_ACT_TIMER)->val = ns;
 }
 
@@ -131,7 +132,10 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 	case RDL_EV_FREEZE:
 		if (l->st == RDL_ST_LOST || ev->epoch == l->epoch)
 			return 1;
-		return ev->epoch < l->epoch ? 0 : -EPROTO;
+		if (ev->epoch < l->epoch)
+			return 0;
+		/* The next recovery already, and LINK_UP, which says that there was a REBUILT, is still to come. */
+		return l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
 	case RDL_EV_REBUILT:
 		if (l->st == RDL_ST_LOST)
 			return 1;
@@ -139,10 +143,13 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 			return 0;
 		return l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
 	case RDL_EV_LINK_UP:
-		/* Newer, and claimed: the REBUILT went down with the old link. */
-		if (l->st == RDL_ST_LOST || ev->epoch == l->epoch)
+		/*
+		 * Newer, and claimed: the REBUILT went down with the old link. Older: a REBUILT of the new session
+		 * overtook what opened it.
+		 */
+		if (l->st == RDL_ST_LOST || ev->epoch <= l->epoch)
 			return 1;
-		return ev->epoch > l->epoch && l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
+		return l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
 	case RDL_EV_REJOIN:
 		return rdl_epoch_gen(ev->epoch) ? 1 : -EPROTO;
 	default:
@@ -160,6 +167,8 @@ int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 	err = common(l, ev);
 	if (err <= 0)
 		return err;
+	if (ev->type == RDL_EV_TIMER)
+		l->armed = 0;
 	return rdl_spin_table[l->st][ev->type].fn(l, ev, acts);
 }
 

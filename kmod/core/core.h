@@ -121,6 +121,8 @@ struct rdl_lock {
 	u8 rolled;		/* ROLL_REQ was sent in this epoch */
 	u8 attention;		/* enum rdl_attention: A was set when the word was taken */
 	u8 stale_io;		/* the operation in flight belongs to a lost session: ignore its end */
+	u8 landing;		/* AMBIG: the operation may still land, no new link has replaced its own */
+	u8 armed;		/* a TIMER was asked for and has not come */
 	u16 node;		/* own id, fixed for a session */
 	u16 loc;		/* local sequence under this node grant */
 	u16 budget;		/* local hand-overs allowed per node grant; 0: none */

@@ -10,8 +10,9 @@
 #define RDL_MAX_ACTIONS	6	/* actions of one step: one post, one delivery, one failure, one message, one timer, one notice */
 
 /*
- * Tickets. A draw that returns SOFT or more asks the home for a roll-over; a ticket of HARD or more is never granted. After
- * HARD each node can add at most one ticket and one void draw: 2 * 256 = 512 < 1024, so the 26-bit field cannot overflow.
+ * Tickets. A draw that returns SOFT or more asks the home for a roll-over; a ticket of HARD or more is never granted.
+ * After HARD each node can add at most one ticket and one void draw: 2 * 256 = 512 < 1024, so the 26-bit field cannot
+ * overflow.
  */
 #ifndef RDL_TICKET_BITS
 #define RDL_TICKET_BITS	26
@@ -32,9 +33,9 @@
 #define RDL_REP_MAX	((1u << RDL_REP_BITS) - 1)
 
 /*
- * Spin back-off: the k-th wait lies in [w/2, w], w = min(BASE << k, CAP). The first retry after a stale guess comes at once, so
- * the ninth atomic of a wait comes no sooner than 0 + 16 + 32 + 64 + 128 + 256 + 256 + 256 = 1008 us after the first: at most
- * eight atomics in a wait of 1 ms, whatever the round trip.
+ * Spin back-off: the k-th wait lies in [w/2, w], w = min(BASE << k, CAP). The first retry after a stale guess comes at
+ * once, so the ninth atomic of a wait comes no sooner than 0 + 16 + 32 + 64 + 128 + 256 + 256 + 256 = 1008 us after the
+ * first: at most eight atomics in a wait of 1 ms, whatever the round trip.
  */
 #define RDL_SPIN_BASE_NS	32000u
 #define RDL_SPIN_CAP_NS		512000u

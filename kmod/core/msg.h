@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The wire format: every message, little endian, naturally aligned, no holes. Messages are checked by rdl_msg_check() (in
- * msg.c) before anything above the fabric sees them: magic, version, type, exact length for the type, checksum, zero in what
- * is reserved, and every enum and length inside the payload in range. Session identity (src, src_inc, dst_inc) is checked by
- * the receiver of the session.
+ * The wire format: every message, little endian, naturally aligned, no holes. Messages are checked by rdl_msg_check()
+ * (in msg.c) before anything above the fabric sees them: magic, version, type, exact length for the type, checksum,
+ * zero in what is reserved, and every enum and length inside the payload in range. Session identity (src, src_inc,
+ * dst_inc) is checked by the receiver of the session.
  */
 #ifndef RDL_MSG_H
 #define RDL_MSG_H

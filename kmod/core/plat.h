@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The only header that core/ includes from outside itself: the same protocol files are compiled into the module and, in user
- * space, into the simulator. What is here is what core/ may use of its surroundings; the lint rule "purity" checks the
- * objects' undefined symbols against it.
+ * The only header that core/ includes from outside itself: the same protocol files are compiled into the module and, in
+ * user space, into the simulator. What is here is what core/ may use of its surroundings; the lint rule "purity" checks
+ * the objects' undefined symbols against it.
  */
 #ifndef RDL_PLAT_H
 #define RDL_PLAT_H

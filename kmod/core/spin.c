@@ -56,7 +56,7 @@ static u64 backoff(struct rdl_lock *l, u32 rnd)
 static void arm(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->frz == RDL_FRZ_RUN && !l->is_void && (ev->flags & RDL_F_LINK))
-		rdl_act_timer(acts, backoff(l, ev->rnd));
+		rdl_act_timer(l, acts, backoff(l, ev->rnd));
 }
 
 /* ---- recovery ---- */
@@ -70,9 +70,10 @@ static void claim(struct rdl_lock *l, struct rdl_acts *acts)
 {
 	bool hold = l->st == RDL_ST_HELD && (l->user || l->nq || l->relf);
 
+	l->landing = 0;
 	if (!hold) {
 		if (l->st == RDL_ST_WAIT)
-			rdl_act_timer(acts, 0);
+			rdl_act_timer(l, acts, 0);
 		l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
 		l->attention = 0;
 	}
@@ -80,18 +81,23 @@ static void claim(struct rdl_lock *l, struct rdl_acts *acts)
 	rdl_act_claim(l, acts, hold && !rdl_bust(HOLD_FORGOTTEN) ? RDL_CLAIM_HOLD : RDL_CLAIM_NONE);
 }
 
-/*
- * The operation that a FREEZE waited for has ended. Without a link, or with an outcome that only
- * the end of the old link can settle, the FREEZE is forgotten: the home repeats it on the next
- * session.
- */
-static void drained(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+/* The operation that a FREEZE waited for has ended; if nobody knows how, the FREEZE waits on, for a new link. */
+static void drained(struct rdl_lock *l, struct rdl_acts *acts)
 {
-	if (l->frz != RDL_FRZ_FREEZING)
-		return;
-	l->frz = RDL_FRZ_RUN;
-	if (l->st != RDL_ST_AMBIG && (ev->flags & RDL_F_LINK))
+	if (l->frz == RDL_FRZ_FREEZING && !l->landing)
 		claim(l, acts);
+}
+
+/*
+ * Nobody knows what an operation did. Only the home can settle that, and only when it cannot land any more: when a new
+ * link has been accepted, which means that the old queue pair is destroyed. Then nothing is claimed, and the rebuild
+ * makes it true. An operation that has ended, on a word that cannot be, lands no more.
+ */
+static void ambiguous(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	l->st = RDL_ST_AMBIG;
+	l->landing = ev->outcome == RDL_AMBIGUOUS;
+	drained(l, acts);
 }
 
 /* ---- taking and giving back ---- */
@@ -100,7 +106,7 @@ static void drained(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 static void rest(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
-	drained(l, ev, acts);
+	drained(l, acts);
 	if (l->st == RDL_ST_WAIT)
 		arm(l, ev, acts);
 }
@@ -258,7 +264,7 @@ static int draw_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	switch (cas_ended(l, ev)) {
 	case CAS_TAKEN:
 		taken(l, acts, ev->old);
-		drained(l, ev, acts);
+		drained(l, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -274,8 +280,7 @@ static int draw_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 		rest(l, ev, acts);
 		break;
 	case CAS_AMBIG:
-		l->st = RDL_ST_AMBIG;
-		drained(l, ev, acts);
+		ambiguous(l, ev, acts);
 		break;
 	}
 	return 0;
@@ -291,7 +296,7 @@ static int try_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EAGAIN);
 		else if (!lease_ok(ev))
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		drained(l, ev, acts);
+		drained(l, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -315,8 +320,7 @@ static int try_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	case CAS_AMBIG:
 		/* The waiter holds nothing; what its CAS may have taken is given up by the recovery. */
 		rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		l->st = RDL_ST_AMBIG;
-		drained(l, ev, acts);
+		ambiguous(l, ev, acts);
 		break;
 	}
 	return 0;
@@ -329,7 +333,7 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	l->io = 0;
 	if (ev->outcome == RDL_FAILED || (ev->outcome == RDL_AMBIGUOUS && rdl_bust(AMBIG_RETRIED))) {
 		l->st = RDL_ST_OWED;
-		drained(l, ev, acts);
+		drained(l, acts);
 		if (l->st == RDL_ST_OWED && !hand_over(l, ev, acts))
 			arm(l, ev, acts);
 		return 0;
@@ -338,8 +342,7 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	if (ev->outcome == RDL_AMBIGUOUS ||
 	    (!rdl_w_frozen(old) &&
 	     (rdl_w_mid(old) != l->node + 1u || rdl_w_ep18(old) != rdl_ep18(l->epoch)))) {
-		l->st = RDL_ST_AMBIG;
-		drained(l, ev, acts);
+		ambiguous(l, ev, acts);
 		return 0;
 	}
 	if (rdl_w_frozen(old) && !rdl_bust(FROZEN_IGNORED))
@@ -445,7 +448,7 @@ static int cancel_wait(struct rdl_lock *l, const struct rdl_event *ev, struct rd
 	if (l->nq)
 		return 0;
 	l->st = RDL_ST_NONE;
-	rdl_act_timer(acts, 0);
+	rdl_act_timer(l, acts, 0);
 	return 0;
 }
 
@@ -479,16 +482,40 @@ static int serve_held(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	return 0;
 }
 
-static int serve_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+/* While the lease ran low nothing was posted, and no event says that posts are possible again but this one. */
+static int lease_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	hand_over(l, ev, acts);
+	if (!hand_over(l, ev, acts) && !l->armed)
+		give_back(l, ev, acts);
+	return 0;
+}
+
+static int lease_wait(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	if (!l->armed && !rdl_bust(LEASE_LOW))
+		arm(l, ev, acts);
 	return 0;
 }
 
 /* ---- recovery, as events ---- */
 
+/* The epoch changes under a lock of which nothing is held here. */
+static void epoch_begins(struct rdl_lock *l, u32 epoch, bool a)
+{
+	l->epoch = epoch;
+	l->frz = RDL_FRZ_RUN;
+	l->is_void = 0;
+	l->rolled = 0;
+	l->guess = rdl_w_free(epoch, 0, a);
+}
+
 static int freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
+	/* A REBUILT was lost, and with it nothing but the ticket of a HOLD, which is 0. */
+	if (ev->epoch > l->epoch) {
+		epoch_begins(l, ev->epoch, false);
+		l->ticket = 0;
+	}
 	claim(l, acts);
 	return 0;
 }
@@ -503,26 +530,13 @@ static int freeze_later(struct rdl_lock *l, const struct rdl_event *ev, struct r
 	return 0;
 }
 
-/*
- * Only on a session that was accepted after the operation's link had gone: its acceptance means
- * that the old queue pair is destroyed, so nothing can land any more. What the operation did or
- * did not do is then settled by claiming nothing.
- */
 static int freeze_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (ev->flags & RDL_F_LINK)
+	if (l->landing && !rdl_bust(AMBIG_CLAIMED))
+		l->frz = RDL_FRZ_FREEZING;
+	else
 		claim(l, acts);
 	return 0;
-}
-
-/* The epoch changes under a lock of which nothing is held here. */
-static void epoch_begins(struct rdl_lock *l, u32 epoch, bool a)
-{
-	l->epoch = epoch;
-	l->frz = RDL_FRZ_RUN;
-	l->is_void = 0;
-	l->rolled = 0;
-	l->guess = rdl_w_free(epoch, 0, a);
 }
 
 static int rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
@@ -583,6 +597,15 @@ static int link_up(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 	return 0;
 }
 
+/* The old queue pair is destroyed: what may have happened has happened. */
+static int link_up_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	l->landing = 0;
+	if (l->frz == RDL_FRZ_FREEZING)
+		claim(l, acts);
+	return 0;
+}
+
 /* What was sent over the old link may be lost: ask again for a roll-over if it is still needed. */
 static int link_up_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
@@ -610,7 +633,7 @@ static int lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 	if (l->user && !rdl_bust(LOST_KEEPS_USER))
 		rdl_act(acts, RDL_ACT_LOST);
 	if (l->st == RDL_ST_WAIT || l->st == RDL_ST_OWED)
-		rdl_act_timer(acts, 0);
+		rdl_act_timer(l, acts, 0);
 	l->st = RDL_ST_LOST;
 	l->frz = RDL_FRZ_RUN;
 	l->user = 0;
@@ -618,6 +641,7 @@ static int lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 	l->relf = 0;
 	l->is_void = 0;
 	l->attention = RDL_ATT_NONE;
+	l->landing = 0;
 	l->stale_io = !!l->io;
 	return 0;
 }
@@ -695,7 +719,7 @@ const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_FREEZE]	 = C(freeze, B(WAIT)),
 		[RDL_EV_REBUILT] = C(rebuilt, B(WAIT)),
 		[RDL_EV_LINK_UP] = C(link_up, B(WAIT)),
-		[RDL_EV_LEASE]	 = IGN(WAIT),
+		[RDL_EV_LEASE]	 = C(lease_wait, B(WAIT)),
 		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(WAIT),
 	},
@@ -734,7 +758,7 @@ const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_FREEZE]	 = C(freeze, RESTS),
 		[RDL_EV_REBUILT] = IMP(OWED),
 		[RDL_EV_LINK_UP] = C(link_up_owed, B(OWED) | B(POP)),
-		[RDL_EV_LEASE]	 = C(serve_owed, B(OWED) | B(HELD)),
+		[RDL_EV_LEASE]	 = C(lease_owed, GIVES_BACK),
 		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(OWED),
 	},
@@ -746,7 +770,7 @@ const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_TIMER]	 = IGN(AMBIG),
 		[RDL_EV_FREEZE]	 = C(freeze_ambig, B(AMBIG) | RESTS),
 		[RDL_EV_REBUILT] = IMP(AMBIG),
-		[RDL_EV_LINK_UP] = IGN(AMBIG),
+		[RDL_EV_LINK_UP] = C(link_up_ambig, B(AMBIG) | RESTS),
 		[RDL_EV_LEASE]	 = IGN(AMBIG),
 		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(AMBIG),

@@ -111,6 +111,14 @@ void post(struct world *w, int node, int lock, const struct rdl_action *a)
 		e->arg = w->ops++;
 		return;
 	}
+	if (w->op_fails) {
+		w->op_fails = false;
+		op->outcome = RDL_AMBIGUOUS;
+		w->cov->ambiguous++;
+		sched(w, latency(w, l), op_done_event, node)->arg = w->ops;
+		sched(w, rnd(w, chance(w, 50) ? 3 * w->cfg.lease : 100 * US), op_land_event, -1)->arg = w->ops++;
+		return;
+	}
 	t = in_order(&l->last_land, w->now + latency(w, l));
 	e = sched(w, t - w->now, op_land_event, -1);
 	e->arg = w->ops;

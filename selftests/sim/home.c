@@ -121,6 +121,30 @@ static void finish(struct world *w, int lock)
 	}
 }
 
+static void remind(struct world *w, struct event *e);
+
+static void remind_later(struct world *w, int lock)
+{
+	struct event *e = sched(w, w->cfg.lease / 4, remind, -1);
+
+	e->lock = lock;
+	e->arg = w->home.lock[lock].recoveries;
+}
+
+/* A node may have had no ear for the first one: it was just opening the lock. */
+static void remind(struct world *w, struct event *e)
+{
+	struct home_lock *h = &w->home.lock[e->lock];
+	int n;
+
+	if (!h->recovering || h->recoveries != e->arg)
+		return;
+	for (n = 0; n < w->cfg.nodes; n++)
+		if (h->rec.expect[0] >> n & 1)
+			send_lock_msg(w, n, e->lock, RDL_MSG_FREEZE, h->epoch);
+	remind_later(w, e->lock);
+}
+
 void home_recover(struct world *w, int lock, bool died, bool clear)
 {
 	struct home_lock *h = &w->home.lock[lock];
@@ -138,6 +162,7 @@ void home_recover(struct world *w, int lock, bool died, bool clear)
 	for (n = 0; n < w->cfg.nodes; n++)
 		if (h->openers >> n & 1)
 			send_lock_msg(w, n, lock, RDL_MSG_FREEZE, h->epoch);
+	remind_later(w, lock);
 	finish(w, lock);
 }
 

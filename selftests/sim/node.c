@@ -21,7 +21,7 @@ static u32 flags(const struct world *w, int n, int lock)
 
 	if (node->ss == SESSION_UP && w->now + w->cfg.margin < node->lease_end)
 		f |= RDL_F_LEASE;
-	if (node->ss == SESSION_UP && node->agent[lock].link)
+	if (node->ss == SESSION_UP && node->agent[lock].link && (f || !w->cfg.lease_links))
 		f |= RDL_F_LINK;
 	return f;
 }
@@ -283,6 +283,14 @@ static void check_agent(struct world *w, int n, int lock)
 		violation(w, "lock %d: node %d and its user disagree who holds", lock, n);
 }
 
+/* It could go on, and has not asked for a timer. */
+static bool asleep(const struct world *w, const struct rdl_lock *l, u32 f)
+{
+	if (!(f & RDL_F_LINK) || l->frz != RDL_FRZ_RUN || l->is_void || l->armed)
+		return false;
+	return l->st == RDL_ST_OWED || (l->st == RDL_ST_WAIT && rdl_w_ticket(l->guess) < w->cfg.hard);
+}
+
 static void feed(struct world *w, int n, int lock, struct rdl_event *ev)
 {
 	struct agent *a = &w->node[n].agent[lock];
@@ -320,6 +328,9 @@ static void feed(struct world *w, int n, int lock, struct rdl_event *ev)
 	for (i = 0; i < acts.n; i++)
 		perform(w, n, lock, &acts.a[i], ev->flags);
 	check_agent(w, n, lock);
+	if (asleep(w, &a->core, ev->flags))
+		violation(w, "lock %d: node %d: nothing will wake it from state %s", lock, n,
+			  rdl_state_name(a->core.st));
 }
 
 static void feed_type(struct world *w, int n, int lock, u8 type)
@@ -353,17 +364,27 @@ static void timer(struct world *w, struct event *e)
 	feed_type(w, e->node, e->lock, RDL_EV_TIMER);
 }
 
+static void link_noticed(struct world *w, struct event *e)
+{
+	if (awake(w, e->node) && w->node[e->node].link == e->link)
+		node_link_lost(w, e->node);
+}
+
 void node_op_ended(struct world *w, struct op *op)
 {
 	struct node *node = &w->node[op->node];
 	struct agent *a = &node->agent[op->lock];
 	struct rdl_event ev = { .type = RDL_EV_OP, .outcome = op->outcome, .old = op->old };
+	struct event *e;
 
 	if (!awake(w, op->node) || a->op != op)
 		return;
 	a->op = NULL;
-	if (op->outcome == RDL_AMBIGUOUS && node->link == op->link)
-		node_link_lost(w, op->node);
+	/* The end of the link, which may be noticed a little later; until then messages still come. */
+	if (op->outcome == RDL_AMBIGUOUS && node->link == op->link) {
+		e = sched(w, rnd(w, 10 * w->cfg.latency), link_noticed, op->node);
+		e->link = op->link;
+	}
 	feed(w, op->node, op->lock, &ev);
 	if (!rdl_ambiguous(&a->core))
 		return;
@@ -623,13 +644,13 @@ static void welcome(struct world *w, int n, const struct rdl_msg *msg)
 	awake(w, n);
 }
 
-static void opened(struct world *w, int n, const struct rdl_msg *msg)
+static void opened(struct world *w, struct event *e)
 {
-	int lock = le32_to_cpu(msg->lock), t;
+	int n = e->node, lock = e->lock, t;
 	struct agent *a = &w->node[n].agent[lock];
-	struct rdl_event ev = { .epoch = le32_to_cpu(msg->epoch) };
+	struct rdl_event ev = { .epoch = e->gen };
 
-	if (a->open == CLOSED || a->req != le32_to_cpu(msg->req))
+	if (!awake(w, n) || w->node[n].link != e->link || a->open == CLOSED || a->req != (u32)e->arg)
 		return;
 	a->link = true;
 	if (a->open == OPEN) {
@@ -654,6 +675,7 @@ void node_message(struct world *w, struct event *e)
 	int n = e->node, lock = le32_to_cpu(e->msg.lock), i;
 	struct node *node = &w->node[n];
 	struct rdl_event ev = { .epoch = le32_to_cpu(e->msg.epoch) };
+	struct event *work;
 	u64 end;
 
 	if (!awake(w, n) || node->link != e->link || rdl_msg_check(&e->msg, e->len))
@@ -673,19 +695,24 @@ void node_message(struct world *w, struct event *e)
 				feed_type(w, n, i, RDL_EV_LEASE);
 		break;
 	case RDL_MSG_OPENED:
-		opened(w, n, &e->msg);
+		work = sched(w, w->cfg.slow_open ? rnd(w, 4 * w->cfg.latency) : 0, opened, n);
+		work->lock = lock;
+		work->link = e->link;
+		work->gen = ev.epoch;
+		work->arg = le32_to_cpu(e->msg.req);
 		break;
 	case RDL_MSG_FREEZE:
 		/* A CLOSE that was lost with a link leaves the home waiting for this node. */
 		if (node->agent[lock].open == CLOSED)
 			send_plain(w, n, RDL_MSG_CLOSE, lock, 0);
-		if (node->agent[lock].open != OPEN || !node->agent[lock].link)
+		/* While it is being opened the home asks in vain, and again later. */
+		if (node->agent[lock].open != OPEN)
 			break;
 		ev.type = RDL_EV_FREEZE;
 		feed(w, n, lock, &ev);
 		break;
 	case RDL_MSG_REBUILT:
-		if (node->agent[lock].open != OPEN || !node->agent[lock].link)
+		if (node->agent[lock].open != OPEN)
 			break;
 		ev.type = RDL_EV_REBUILT;
 		rdl_msg_get_rebuilt(&e->msg, &ev.rebuilt);

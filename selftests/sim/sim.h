@@ -224,6 +224,8 @@ struct config {
 	u32 fault_mask;
 	u32 try_pct, cancel_pct, close_pct, refuse_pct;
 	u32 soft, hard;
+	bool lease_links;	/* no RDL_F_LINK while the lease runs low */
+	bool slow_open;		/* OPENED is handled by a work: messages overtake it */
 };
 
 struct coverage {
@@ -247,6 +249,7 @@ struct world {
 	struct op *op;
 	int ops;
 	int armed[MAX_NODES];	/* fault + 1 that strikes during the next operation */
+	bool op_fails;		/* the operation being posted */
 	struct coverage *cov;
 	bool failed;
 	char why[256];

@@ -449,10 +449,13 @@ static const char *table_hostile(u64 seed)
 
 static struct rdl_acts acts;
 
+#define FLAGS_NONE	0x80	/* instead of the usual ones */
+
 static int step(struct rdl_lock *l, struct rdl_event ev)
 {
 	if (!ev.flags)
 		ev.flags = RDL_F_LEASE | RDL_F_LINK;
+	ev.flags &= ~FLAGS_NONE;
 	return rdl_step(l, &ev, &acts);
 }
 
@@ -603,9 +606,14 @@ static const char *unknown_outcomes(u64 seed)
 	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch, .flags = RDL_F_LEASE });
 	wrong(did(RDL_ACT_CLAIM), "claimed while the old queue pair may still act");
 	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
+	wrong(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_NONE, "not given up");
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .outcome = RDL_AMBIGUOUS, .flags = RDL_F_LEASE });
+	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
 	wrong(acts.n || !rdl_ambiguous(&l), "settled without the home");
 	step(&l, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch });
-	wrong(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_NONE, "not given up");
+	wrong(the(RDL_ACT_CLAIM)->claim.what != RDL_CLAIM_NONE, "not given up when asked");
 	/* A word that cannot be is no grant. */
 	fresh(&l);
 	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
@@ -644,6 +652,29 @@ static const char *claim_after_drain(u64 seed)
 	step_rebuilt(&l, RDL_CLAIM_HOLD);
 	wrong(the(RDL_ACT_DELIVER)->val <= token, "the hand-over after a rebuild");
 	wrong(!(the(RDL_ACT_DELIVER)->arg & RDL_GRANT_LOCAL), "not marked as local");
+	return first_wrong;
+}
+
+/* The link's flag goes with the lease and comes back without LINK_UP: nothing that was put off may stay undone. */
+static const char *lease_low(u64 seed)
+{
+	struct rdl_lock l;
+
+	(void)seed;
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ });
+	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
+	step(&l, (struct rdl_event){ .type = RDL_EV_REL, .flags = FLAGS_NONE });
+	wrong(acts.n || l.st != RDL_ST_OWED, "given back without a link");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LEASE });
+	wrong(!did(RDL_ACT_POST_FAA), "owed for ever");
+	fresh(&l);
+	step(&l, (struct rdl_event){ .type = RDL_EV_ACQ, .flags = FLAGS_NONE });
+	wrong(acts.n || l.st != RDL_ST_WAIT, "drawn without a link");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LEASE });
+	wrong(!did(RDL_ACT_TIMER), "waits for ever");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LEASE });
+	wrong(acts.n, "every lease puts the next draw off");
 	return first_wrong;
 }
 
@@ -751,6 +782,7 @@ const struct unit_test unit_tests[] = {
 	{ "ticket_rollover", ticket_rollover },
 	{ "unknown_outcomes", unknown_outcomes },
 	{ "claim_after_drain", claim_after_drain },
+	{ "lease_low", lease_low },
 	{ "owner_died", owner_died },
 	{ "recovery", recovery },
 };

@@ -50,6 +50,8 @@ enum fault {
 	FAULT_RECOVER,		/* for no reason */
 	FAULT_FREEZE_AGAIN,
 	FAULT_GARBAGE,
+	FAULT_DIE_CLAIMED,	/* the owner, while the home waits for somebody else's claim */
+	FAULT_OP,		/* its end is an error, the link still carries messages for a while */
 	NR_FAULTS,
 };
 
@@ -101,6 +103,24 @@ static void garbage(struct world *w, int n)
 		e->bytes[rnd(w, sizeof(struct rdl_msg))] ^= 1 + rnd(w, 255);
 }
 
+static void strike(struct world *w, struct event *e);
+
+static void die_claimed(struct world *w)
+{
+	int lock = rnd(w, w->cfg.locks);
+	int owner = (int)rdl_w_mid(w->home.lock[lock].word) - 1;
+	int other = 1 + rnd(w, w->cfg.nodes - 1);
+	struct event *e;
+
+	if (owner < 1 || other == owner)
+		return;
+	pause(w, other, w->cfg.lease / 2);
+	home_recover(w, lock, false, false);
+	e = sched(w, 8 * w->cfg.latency, strike, -1);
+	e->arg = FAULT_CRASH;
+	e->gen = owner + 1;
+}
+
 static void strike(struct world *w, struct event *e)
 {
 	u64 lease = w->cfg.lease;
@@ -146,6 +166,11 @@ static void strike(struct world *w, struct event *e)
 	case FAULT_GARBAGE:
 		garbage(w, n);
 		break;
+	case FAULT_DIE_CLAIMED:
+		if (w->cfg.nodes > 2)
+			die_claimed(w);
+		break;
+	case FAULT_OP:
 	case NR_FAULTS:
 		break;
 	}
@@ -163,6 +188,13 @@ void fault_armed(struct world *w, int node)
 
 	if (!w->armed[node] || w->stopping)
 		return;
+	if (w->armed[node] == FAULT_OP + 1) {
+		w->armed[node] = 0;
+		w->op_fails = true;
+		if (chance(w, 50))
+			sched(w, rnd(w, 6 * w->cfg.latency), strike, -1)->arg = FAULT_RECOVER;
+		return;
+	}
 	e = sched(w, rnd(w, 3 * w->cfg.latency), strike, -1);
 	e->arg = w->armed[node] - 1;
 	e->gen = node + 1;
@@ -200,6 +232,8 @@ static void configure(struct world *w, int nodes)
 	c->cancel_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	c->close_pct = chance(w, 30) ? rnd(w, 50) : 0;
 	c->refuse_pct = chance(w, 15) ? rnd(w, 10) : 0;
+	c->lease_links = chance(w, 50);
+	c->slow_open = chance(w, 50);
 	c->soft = 1u << 25;
 	c->hard = (1u << RDL_TICKET_BITS) - 1024;
 	if (chance(w, 30)) {
@@ -281,6 +315,7 @@ bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
 	w->ops = 0;
 	w->failed = false;
 	memset(w->armed, 0, sizeof(w->armed));
+	w->op_fails = false;
 	w->cov = cov;
 	if (!w->op)
 		w->op = malloc(MAX_OPS * sizeof(*w->op));
