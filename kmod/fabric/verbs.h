@@ -118,7 +118,7 @@ struct rdf_dom {
 	struct list_head node;		/* in dev->doms; protected by rdf_dev_mutex */
 	bool gone;			/* written under rdf_dev_mutex, read anywhere: READ_ONCE */
 	bool made;			/* rdf_dom_create() succeeded; protected by rdf_dev_mutex */
-	bool closing;			/* the loopback pair is not to be made again; set before it is killed: READ_ONCE */
+	bool closing;			/* the loopback pair is not made again; set before it is killed: READ_ONCE */
 	bool told;			/* device_gone was called; protected by rdf_dev_mutex */
 	struct task_struct *telling;	/* runs device_gone now; protected by rdf_dev_mutex */
 	spinlock_t lock;

@@ -124,8 +124,8 @@ int rdf_init(void)
 	int err;
 
 	/*
-	 * Not WQ_MEM_RECLAIM: destroying an id may wait for the CM's own queues, which are not (and the workqueue code would
-	 * rightly complain); nobody may wait for a lock in memory reclaim.
+	 * Not WQ_MEM_RECLAIM: destroying an id may wait for the CM's own queues, which are not (and the workqueue code
+	 * would rightly complain); nobody may wait for a lock in memory reclaim.
 	 */
 	rdf_wq = alloc_workqueue("rdlock_fabric", WQ_UNBOUND, 0);
 	if (!rdf_wq)
