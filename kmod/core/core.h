@@ -135,15 +135,15 @@ struct rdl_lock {
 };
 
 /* vflags of claims and rebuilds, Documentation/protocol.rst. */
-#define RDL_VF_VALUE_INVALID	(1 << 0)
-#define RDL_VF_OWNER_DIED	(1 << 1)
-#define RDL_VF_NOTRECOVERABLE	(1 << 2)
-#define RDL_VF_MAYBE_DIED	(1 << 3)
+#define RDL_VF_VALUE_INVALID	0x1
+#define RDL_VF_OWNER_DIED	0x2
+#define RDL_VF_NOTRECOVERABLE	0x4
+#define RDL_VF_MAYBE_DIED	0x8
 #define RDL_VF_ALL		0xf
 
 /* Flags of every event. */
-#define RDL_F_LEASE	(1 << 0)	/* the lease is valid and leaves the margin: grants may be delivered */
-#define RDL_F_LINK	(1 << 1)	/* the session stands and the key of the word belongs to it: posts are possible */
+#define RDL_F_LEASE	0x1	/* the lease is valid and leaves the margin: grants may be delivered */
+#define RDL_F_LINK	0x2	/* the session stands, the key of the word belongs to it: posts are possible */
 
 struct rdl_event {
 	u8 type;		/* enum rdl_event_type */
@@ -177,8 +177,8 @@ enum rdl_action_type {
 	RDL_NR_ACTIONS,
 };
 
-#define RDL_GRANT_OWNER_DIED	(1 << 0)	/* the previous owner's node died holding the lock */
-#define RDL_GRANT_LOCAL		(1 << 1)	/* handed over within the node, no network operation */
+#define RDL_GRANT_OWNER_DIED	0x1	/* the previous owner's node died holding the lock */
+#define RDL_GRANT_LOCAL		0x2	/* handed over within the node, no network operation */
 
 struct rdl_claim {
 	u8 what;		/* enum rdl_claim_what */

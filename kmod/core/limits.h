@@ -7,7 +7,7 @@
 
 #define RDL_MAX_NODES	256	/* ids 0..255: the owner field of a spin word holds id + 1 in 9 bits */
 #define RDL_KEY_MAX	64	/* bytes of a key or of a space's name */
-#define RDL_MAX_ACTIONS	6	/* actions of one step: one post, one delivery, one failure, one message, one timer, one notice */
+#define RDL_MAX_ACTIONS	6	/* actions of one step; the count is at rdl_act() */
 
 /*
  * Tickets. A draw that returns SOFT or more asks the home for a roll-over; a ticket of HARD or more is never granted.
@@ -18,7 +18,7 @@
 #define RDL_TICKET_BITS	26
 #endif
 #ifndef RDL_TICKET_SOFT
-#define RDL_TICKET_SOFT	(1u << 25)
+#define RDL_TICKET_SOFT	0x2000000u	/* 2^25 */
 #endif
 #ifndef RDL_TICKET_HARD
 #define RDL_TICKET_HARD	((1u << RDL_TICKET_BITS) - 1024)

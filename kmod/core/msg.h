@@ -29,8 +29,8 @@
 	X(CLAIM,	9,  rdl_msg_claim)	/* opener -> home: table, lock, E that ends */ \
 	X(REBUILT,	10, rdl_msg_rebuilt)	/* home -> opener: table, lock, E that begins */ \
 	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: tickets run out */ \
-	X(CONSISTENT,	12, rdl_msg_empty)	/* holder -> home: table, lock, E: the notice of a dead owner was delivered */ \
-	X(BYE,		13, rdl_msg_empty)	/* both: planned end of the session; the node holds nothing any more */ \
+	X(CONSISTENT,	12, rdl_msg_empty)	/* holder -> home: table, lock, E: dead owner told of */ \
+	X(BYE,		13, rdl_msg_empty)	/* both: planned end of the session */ \
 	X(BYE_ACK,	14, rdl_msg_empty)	/* home -> node: what the node had open is closed */
 
 enum rdl_msg_type {
@@ -101,7 +101,7 @@ enum rdl_obj {
 	RDL_OBJ_COUNTER,
 };
 
-#define RDL_OPEN_AMBIG	(1 << 0)	/* re-open after a broken link: an operation's outcome is not known, recover the lock */
+#define RDL_OPEN_AMBIG	0x1	/* after a broken link: an outcome is not known, recover */
 #define RDL_OPEN_ALL	(RDL_OPEN_AMBIG)
 
 struct rdl_msg_open {
