@@ -97,7 +97,7 @@ static void fill_create(void *p)
 	arg->mode = 0600;
 	arg->uid = ~0U;
 	arg->gid = ~0U;
-	arg->addr = home_address();
+	arg->addr = own_address();
 	set_name(&arg->name_len, arg->name, CREATED);
 }
 

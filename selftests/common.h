@@ -2,9 +2,9 @@
 /*
  * What the test programs share: raw ioctls with negative errnos, and the space they run in.
  *
- * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1), RDLOCK_NODE (0) name the space, its home's address and this node's id. A
- * program creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and leaves it standing: the next
- * one uses it too.
+ * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1) and RDLOCK_NODE (0) name the space, its home's address and this node's id, IP
+ * this node's address. A program creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and leaves it
+ * standing: the next one uses it too.
  */
 #ifndef RDLOCK_TEST_COMMON_H
 #define RDLOCK_TEST_COMMON_H
@@ -68,6 +68,12 @@ static inline struct rdlock_addr home_address(void)
 	return address(env_or("RDLOCK_ADDR", "10.77.0.1"));
 }
 
+/* Of this node, where it is a home itself. */
+static inline struct rdlock_addr own_address(void)
+{
+	return address(env_or("IP", env_or("RDLOCK_ADDR", "10.77.0.1")));
+}
+
 static inline int dev_open(void)
 {
 	int fd = open("/dev/rdlock", O_RDWR | O_CLOEXEC);
@@ -81,7 +87,7 @@ static inline int space_create(int dev, const char *name, uint32_t mode, uint32_
 {
 	struct rdlock_space_create arg = {
 		.size = sizeof(arg), .name_len = strlen(name), .mode = mode, .uid = uid, .gid = gid,
-		.addr = home_address(),
+		.addr = own_address(),
 	};
 
 	memcpy(arg.name, name, strlen(name));

@@ -122,8 +122,6 @@ TEST(one_key_in_two_spaces_is_two_locks, 30)
 	int dev = need_dev(), space = need_space(), second, a, b;
 	const char *key = fresh_key("spaces");
 
-	if (atoi(env_or("RDLOCK_NODE", "0")))
-		skip_test("a second space needs a home: not on this node");
 	EXPECT(space_create(dev, "excl.second", 0600, ~0U, ~0U), 0);
 	second = space_open(dev, "excl.second");
 	REQUIRE_TRUE(second >= 0);

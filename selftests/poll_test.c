@@ -327,8 +327,6 @@ TEST(force_destroy_revokes_what_is_open, 60)
 	uint64_t start;
 	pid_t pid;
 
-	if (atoi(env_or("RDLOCK_NODE", "0")))
-		skip_test("destroying needs a home: not on this node");
 	EXPECT(space_create(dev, "poll.force", 0666, ~0U, ~0U), 0);
 	space = space_open(dev, "poll.force");
 	REQUIRE_TRUE(space >= 0);
