@@ -296,9 +296,17 @@ static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 				break;
 			}
 		}
-		/* The core may be holding back a grant for a lease that is about to be renewed. */
-		if (rdl_owns(&a->core) && !a->user && !(ev->flags & RDL_F_LEASE))
+		/* The core may be holding back a grant or a post for a lease that is about to be renewed: then tell it. */
+		if (!(ev->flags & RDL_F_LEASE) && !a->user && (a->core.nq || rdl_owns(&a->core)))
 			WRITE_ONCE(a->space->session.lease_low, true);
+		/*
+		 * A word that cannot be, on a link that works: nothing else would bring the home to recover the lock, so open
+		 * it again, which says that it is needed.
+		 */
+		if (a->core.st == RDL_ST_AMBIG && st != RDL_ST_AMBIG && !a->core.landing) {
+			a->session = 0;
+			rdlock_agent_kick(a);
+		}
 		ev = &next;
 	} while (more);
 
