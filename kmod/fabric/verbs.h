@@ -18,6 +18,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/completion.h>
+#include <linux/if_ether.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>

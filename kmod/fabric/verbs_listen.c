@@ -2,6 +2,7 @@
 /*
  * Listening: one CM listener an address, shared by the spaces on it, and the requests that come to it.
  */
+#include <linux/delay.h>
 #include <linux/inet.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>

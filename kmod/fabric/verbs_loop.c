@@ -4,6 +4,7 @@
  * the words in its memory (a CPU's atomics and the device's do not exclude each other), and registrations and
  * invalidations are posted on it. It is also what the device's atomics are probed on.
  */
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 

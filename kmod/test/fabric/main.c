@@ -273,7 +273,7 @@ static const struct file_operations rdf_test_cmd_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
 	.write = rdf_test_cmd_write,
-	.llseek = no_llseek,
+	.llseek = noop_llseek,
 };
 
 static int rdf_test_status_show(struct seq_file *m, void *v)
