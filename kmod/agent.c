@@ -266,6 +266,11 @@ static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 		trace_rdlock_step(a, ev, st, err, acts.n);
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
+			if (WARN_ON_ONCE(ev->type == RDL_EV_OP)) {
+				/* The core lost track of its operation: start afresh rather than wait for it for ever. */
+				a->core.io = 0;
+				rdlock_session_doubt(a->space);
+			}
 			return;
 		}
 		for (i = 0; i < acts.n; i++) {
@@ -491,15 +496,20 @@ static bool agent_register(struct rdlock_agent *a)
 	}
 	spin_unlock_bh(&a->lock);
 
+	rdlock_session_opening(space, 1);
 	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
-	if (err == -ENOTCONN || err == -ETIMEDOUT)
-		return false;	/* the session's end or its next beginning kicks this work again */
+	if (err == -ENOTCONN || err == -ETIMEDOUT) {
+		/* The session's end or its next beginning kicks this work again. */
+		rdlock_session_opening(space, -1);
+		return false;
+	}
 
 	if (!err) {
 		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
 
 		if (had && (table != old_table || slot != old_slot)) {
 			/* The home of the same session cannot have moved it. */
+			rdlock_session_opening(space, -1);
 			rdlock_session_lose(space, -EPROTO);
 			return false;
 		}
@@ -507,6 +517,7 @@ static bool agent_register(struct rdlock_agent *a)
 		if (xa_err(xa_store_bh(&space->by_slot, slot_index(table, slot), a, GFP_KERNEL)))
 			err = -ENOMEM;
 	}
+	rdlock_session_opening(space, -1);
 
 	spin_lock_bh(&a->lock);
 	if (err) {

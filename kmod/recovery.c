@@ -18,7 +18,8 @@
 #include "stats.h"
 #include "trace.h"
 
-#define RETRY_MS	100
+/* An opener that has not claimed is asked again after that; so is memory that was short. */
+#define AGAIN_MS	500
 
 static void send_freeze(struct rdlock_home *home, struct rdlock_key *key, u16 node)
 {
@@ -120,7 +121,7 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 		goto later;
 	r = kvzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r) {
-		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(RETRY_MS));
+		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));
 		goto later;
 	}
 	if (word_freeze(home, key, &frozen)) {
@@ -135,6 +136,8 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 			send_freeze(home, key, node);
 	if (rdl_recover_ready(r))
 		recover_finish(home, key);
+	else
+		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));
 	return;
 
 later:
@@ -158,7 +161,10 @@ void rdlock_recover_claim(struct rdlock_home *home, struct rdlock_key *key, u16 
 	};
 
 	lockdep_assert_held(&home->mutex);
-	if (!key->rec || rdl_recover_claim(key->rec, node, le32_to_cpu(msg->epoch), &c)) {
+	/* One of an earlier recovery, or the second answer to a FREEZE that was repeated. */
+	if (!key->rec || le32_to_cpu(msg->epoch) != key->rec->epoch)
+		return;
+	if (rdl_recover_claim(key->rec, node, le32_to_cpu(msg->epoch), &c)) {
 		rdlock_stat_inc(home->space, bad_msg);
 		return;
 	}
@@ -180,24 +186,37 @@ void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16
 		send_freeze(home, key, node);
 }
 
-/* Memory was short when a recovery was to begin. */
+/*
+ * Recoveries that do not end by themselves: memory was short when one was to begin; or a FREEZE came to a node before it knew
+ * the lock that it was just opening, and was lost on it. Asking again is harmless: the same claim comes again.
+ */
 void rdlock_recover_retry(struct work_struct *work)
 {
 	struct rdlock_home *home = container_of(to_delayed_work(work), struct rdlock_home, retry_work);
 	struct hlist_node *tmp;
 	struct rdlock_key *key;
+	bool more = false;
+	u32 node;
 	int b;
 
 	mutex_lock(&home->mutex);
 	hash_for_each_safe(home->keys, b, tmp, key, hash) {
 		bool clear = key->again_clear, died = key->died;
 
-		if (key->rec || !key->again)
-			continue;
-		key->again = false;
-		key->again_clear = false;
-		key->died = false;
-		rdlock_recover(home, key, died, clear);
+		if (!key->rec && key->again) {
+			key->again = false;
+			key->again_clear = false;
+			key->died = false;
+			rdlock_recover(home, key, died, clear);
+		} else if (key->rec) {
+			for (node = 0; node < RDL_MAX_NODES; node++)
+				if (key->rec->expect[node / 64] >> (node % 64) & 1)
+					send_freeze(home, key, node);
+		}
+		more |= key->rec || key->again;
+		rdlock_key_maybe_free(home, key);
 	}
+	if (more && !home->broken && !home->stopping)
+		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));
 	mutex_unlock(&home->mutex);
 }

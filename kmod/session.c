@@ -205,12 +205,34 @@ out_unlock:
 	session_event(space);
 }
 
+/*
+ * The home speaks of a lock that nobody here knows: its CLOSE was lost with a link. Say it again, or a recovery would wait for
+ * us for ever. Not while any lock is being opened: it might be this one, and a CLOSE behind its OPEN would take it away. Under
+ * open_lock the CLOSE goes out before any later OPEN.
+ */
+static void lock_unknown(struct rdlock_space *space, const struct rdl_msg *msg)
+{
+	struct rdlock_session *s = &space->session;
+	struct rdl_msg m = { .type = RDL_MSG_CLOSE, .table = msg->table, .lock = msg->lock, .epoch = msg->epoch };
+	struct rdlock_agent *a;
+
+	spin_lock_bh(&s->open_lock);
+	if (!s->opening) {
+		a = rdlock_agent_by_slot(space, le32_to_cpu(msg->table), le32_to_cpu(msg->lock));
+		if (a)
+			rdlock_agent_put(a);
+		else
+			rdlock_session_send(space, &m, sizeof(m));
+	}
+	spin_unlock_bh(&s->open_lock);
+}
+
 static void lock_message(struct rdlock_space *space, const struct rdl_msg *msg)
 {
 	struct rdlock_agent *a = rdlock_agent_by_slot(space, le32_to_cpu(msg->table), le32_to_cpu(msg->lock));
 
 	if (!a) {
-		/* Closed here, and the CLOSE is on its way: that is an answer too. */
+		lock_unknown(space, msg);
 		return;
 	}
 	if (msg->type == RDL_MSG_FREEZE)
@@ -218,6 +240,33 @@ static void lock_message(struct rdlock_space *space, const struct rdl_msg *msg)
 	else
 		rdlock_agent_rebuilt(a, le32_to_cpu(msg->epoch), rdl_msg_cpayload(msg));
 	rdlock_agent_put(a);
+}
+
+void rdlock_session_opening(struct rdlock_space *space, int n)
+{
+	struct rdlock_session *s = &space->session;
+
+	spin_lock_bh(&s->open_lock);
+	s->opening += n;
+	spin_unlock_bh(&s->open_lock);
+}
+
+void rdlock_session_doubt(struct rdlock_space *space)
+{
+	struct rdlock_session *s = &space->session;
+
+	if (s->local) {
+		rdlock_space_give_up(space, -EPROTO);
+		return;
+	}
+	spin_lock_bh(&space->lock);
+	s->last_err = -EPROTO;
+	s->lease_end = 0;
+	if (s->link)
+		rdf_link_kill(s->link, -EPROTO);
+	if (!s->stopped)
+		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+	spin_unlock_bh(&space->lock);
 }
 
 void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
@@ -331,7 +380,12 @@ static void session_down(struct rdf_link *link, int err)
 		return;
 	}
 	s->link = NULL;
-	s->last_err = err == -ENOENT ? -ECONNREFUSED : err ? err : -ENOTCONN;
+	/* The errno that the user interface names for it. */
+	if (err == -ENOENT)
+		err = -ECONNREFUSED;
+	else if (err == -EPROTONOSUPPORT)
+		err = -EPROTO;
+	s->last_err = err ? err : -ENOTCONN;
 	if (s->up) {
 		s->up = false;
 		s->backoff_ms = SESSION_BACKOFF_MIN_MS;
@@ -580,6 +634,7 @@ void rdlock_session_init(struct rdlock_space *space, bool local)
 	s->backoff_ms = SESSION_BACKOFF_MIN_MS;
 	xa_init_flags(&s->calls, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&s->wq);
+	spin_lock_init(&s->open_lock);
 	init_completion(&s->bye);
 	INIT_DELAYED_WORK(&s->connect_work, connect_work);
 	INIT_DELAYED_WORK(&s->hb_work, rdlock_lease_hb_work);

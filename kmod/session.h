@@ -58,6 +58,7 @@ struct rdlock_space;
  * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's lock
  * @req: last number given. Protected by @calls' lock.
  * @wq: woken at every change of the above
+ * @open_lock: outside of space->lock, BH off; @opening: locks that are being opened. Protected by @open_lock.
  * @bye: completed by BYE_ACK
  */
 struct rdlock_session {
@@ -84,6 +85,8 @@ struct rdlock_session {
 	struct xarray calls;
 	u32 req;
 	wait_queue_head_t wq;
+	spinlock_t open_lock;
+	u32 opening;
 	struct completion bye;
 	struct delayed_work connect_work;	/* on space->wq: make a domain and a link */
 	struct work_struct up_work;		/* on space->wq: open everything again */
@@ -118,6 +121,10 @@ int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool in
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no);
 /* A message to the home without an answer. Context: any. 0, -ENOTCONN, -ENOMEM. */
 int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len);
+/* Around asking the home to open a lock, until it is found by its slot; see lock_message(). */
+void rdlock_session_opening(struct rdlock_space *space, int n);
+/* What cannot be happened: give the session up, from any context. */
+void rdlock_session_doubt(struct rdlock_space *space);
 /* A message from the home. Context: softirq, or process at the home itself. */
 void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
 
