@@ -6,7 +6,7 @@
 # needs: rdlock.ko rdlock holder hammer
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
-plan 7
+plan 9
 
 rounds=$(scaled 50)
 [ "$rounds" -ge 2 ] || rounds=2
@@ -57,7 +57,7 @@ home_goes_on()
 end_all()
 {
 	kill -9 $held $waits $remote $load 2>/dev/null
-	wait
+	wait $held $waits $remote $load
 }
 
 del_and_add()
@@ -66,8 +66,20 @@ del_and_add()
 	no_rxe || wrong "del: still there"
 }
 
+# Somebody looks all the time, and keeps a file open across the end of what it shows.
+dumps=/sys/kernel/debug/rdlock
+reader()
+{
+	while :; do
+		cat $dumps/*/* >/dev/null 2>&1
+		usleep 20000
+	done
+}
+
 round=0
 load_rdlock || bail "no module"
+reader &
+reader=$!
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
 	victim=$((round % 2))
@@ -90,6 +102,7 @@ while [ $round -lt "$rounds" ]; do
 	fi
 	sync "told$round" 120
 	end_all
+	exec 4<$dumps/t/locks || wrong "dump: no file"
 	if [ "$NODE" = $victim ]; then
 		/sbin/rdma link add rxe0 type rxe netdev eth0 || wrong "add: status $?"
 		wait_for 10 rxe_active || wrong "add: not active"
@@ -101,8 +114,13 @@ while [ $round -lt "$rounds" ]; do
 		sync "left$round" 60
 		rdlock space destroy t --force >/tmp/leave 2>&1 || wrong "leave: $(cat /tmp/leave)"
 	fi
+	# Data, nothing or an errno, but an answer.
+	timeout -s KILL 5 cat <&4 >/dev/null 2>&1
+	[ $? = 137 ] && wrong "dump: reading hangs"
+	exec 4<&-
 	sync "round$round" 60
 done
+kill -9 $reader
 diag "$rounds rounds"
 check "spaces are made and joined every time" nothing_wrong ': create:\|: join:'
 check "owners get their locks" nothing_wrong ': hold:'
@@ -111,3 +129,5 @@ check "who held or waited there is told, in bounded time" nothing_wrong ': told:
 check "by an errno" nothing_wrong ': errno:'
 check "the home goes on without a member" nothing_wrong ': heir:'
 check "spaces are left and destroyed every time" nothing_wrong ': leave:'
+check "dumps can be read across all that" nothing_wrong ': dump:'
+check "the module unloads" unload_rdlock
