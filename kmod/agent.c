@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The agent of a lock: the one door through which events reach the core, and the one place that carries out what the core
- * decides. Local calls, completions, messages, timers, lease and session changes all end in agent_event().
+ * The agent of a lock: the one door through which events reach the core, and the one place that carries out what the
+ * core decides. Local calls, completions, messages, timers, lease and session changes all end in agent_event().
  *
  * Locking: agent->lock (BH off) around agent_event(). Inside it space->lock and the fabric's locks are taken, never the
  * other way round. What sleeps (asking the home) is done by agent->work.
  *
- * The lost wake-up that must not be: a waiter is put into the queue and the core is told (ACQ) under one hold of agent->lock,
- * and a grant is delivered to the head of the queue under the same lock, so that no grant can fall between "not free" and
- * "queued". The sleeper reads its own state after prepare_to_wait(); wake_up() follows the store of the state (the barrier
- * pair is set_current_state() there and the one in wake_up() here).
+ * The lost wake-up that must not be: a waiter is put into the queue and the core is told (ACQ) under one hold of
+ * agent->lock, and a grant is delivered to the head of the queue under the same lock, so that no grant can fall between
+ * "not free" and "queued". The sleeper reads its own state after prepare_to_wait(); wake_up() follows the store of the
+ * state (the barrier pair is set_current_state() there and the one in wake_up() here).
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -157,7 +157,10 @@ static void act_fail(struct rdlock_agent *a, const struct rdl_action *act)
 
 static void act_timer(struct rdlock_agent *a, u64 ns)
 {
-	/* A running timer has a reference; a callback that waits for our lock keeps its own and finds a late event harmless. */
+	/*
+	 * A running timer has a reference; a callback that waits for our lock keeps its own and finds a late event
+	 * harmless.
+	 */
 	if (!ns) {
 		if (hrtimer_try_to_cancel(&a->timer) == 1)
 			rdlock_agent_put(a);
@@ -267,7 +270,9 @@ static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
 			if (WARN_ON_ONCE(ev->type == RDL_EV_OP)) {
-				/* The core lost track of its operation: start afresh rather than wait for it for ever. */
+				/*
+				 * The core lost track of its operation: start afresh rather than wait for it for ever.
+				 */
 				a->core.io = 0;
 				rdlock_session_doubt(a->space);
 			}
@@ -301,12 +306,14 @@ static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 				break;
 			}
 		}
-		/* The core may be holding back a grant or a post for a lease that is about to be renewed: then tell it. */
+		/*
+		 * The core may be holding back a grant or a post for a lease that is about to be renewed: then tell it.
+		 */
 		if (!(ev->flags & RDL_F_LEASE) && !a->user && (a->core.nq || rdl_owns(&a->core)))
 			WRITE_ONCE(a->space->session.lease_low, true);
 		/*
-		 * A word that cannot be, on a link that works: nothing else would bring the home to recover the lock, so open
-		 * it again, which says that it is needed.
+		 * A word that cannot be, on a link that works: nothing else would bring the home to recover the lock,
+		 * so open it again, which says that it is needed.
 		 */
 		if (a->core.st == RDL_ST_AMBIG && st != RDL_ST_AMBIG && !a->core.landing) {
 			a->session = 0;
@@ -397,7 +404,6 @@ static void agent_drop_slot(struct rdlock_agent *a)
 		__xa_erase(&a->space->by_slot, index);
 	xa_unlock_bh(&a->space->by_slot);
 }
-
 
 void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch)
 {
@@ -540,8 +546,8 @@ static bool agent_register(struct rdlock_agent *a)
 		ev.type = RDL_EV_LINK_UP;
 	} else {
 		/*
-		 * A fresh start: nothing is in flight (the old link is dead before a new one comes up) and nothing is held.
-		 * Waiters that stayed in the queue are told to the new core by REJOIN.
+		 * A fresh start: nothing is in flight (the old link is dead before a new one comes up) and nothing is
+		 * held. Waiters that stayed in the queue are told to the new core by REJOIN.
 		 */
 		u32 nq = a->core.nq;
 
@@ -613,8 +619,8 @@ static void agent_work(struct work_struct *work)
 		}
 		mutex_unlock(&space->agents_mutex);
 		/*
-		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent do not
-		 * run twice at once, so nobody else registers it meanwhile.
+		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
+		 * do not run twice at once, so nobody else registers it meanwhile.
 		 */
 		if (want)
 			more = agent_register(a);

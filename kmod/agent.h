@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight. All
- * that happens to a lock on this node comes through agent_event() in agent.c.
+ * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight.
+ * All that happens to a lock on this node comes through agent_event() in agent.c.
  *
- * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or the core
- * is not idle, then closed at the home and freed with the last reference. References: the table of agents, each handle, an
- * operation in flight, a running timer, a queued work.
+ * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
+ * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
+ * each handle, an operation in flight, a running timer, a queued work.
  */
 #ifndef RDLOCK_AGENT_H
 #define RDLOCK_AGENT_H
@@ -42,7 +42,8 @@ struct rdlock_agent_key {
  * @dead: out of the table, on its way to be freed. Protected by space->agents_mutex.
  * @open_err: the home refused, negative errno. Protected by @lock.
  * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
- * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the fabric's.
+ * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
+ *   fabric's.
  * @core: the protocol
  * @queue: waiting handles (struct rdlock.node), head first
  * @handles: all handles (struct rdlock.all), so that they can be revoked
@@ -91,14 +92,15 @@ void rdlock_agent_put(struct rdlock_agent *a);	/* any context */
 
 /* Events; all take @a->lock unless they say otherwise. Context: any that may take a BH lock. */
 void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held */
-void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held; @l was PENDING and is out of the queue */
+/* @a->lock held; @l was PENDING and is out of the queue */
+void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);
 void rdlock_agent_release(struct rdlock_agent *a);			/* @a->lock held; the user is gone */
 void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch);
 void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_msg_rebuilt *m);
 void rdlock_agent_lease(struct rdlock_agent *a);
 /*
- * The session is lost: what is held is revoked, waiters without a deadline fail with @err. With @all (the space goes away, or
- * came back as another instance) every handle is revoked and every waiter fails.
+ * The session is lost: what is held is revoked, waiters without a deadline fail with @err. With @all (the space goes
+ * away, or came back as another instance) every handle is revoked and every waiter fails.
  */
 void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
 

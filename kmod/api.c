@@ -2,9 +2,9 @@
 /*
  * What kernel consumers call. Thin: checks, lockdep, and the functions that the ioctls use too.
  *
- * lockdep sees a distributed lock as a mutex of the class of the place that opened it (as ocfs2 does for its cluster locks): an
- * inversion between two of them, or between one and a local mutex, is reported on one machine before it deadlocks two. An
- * asynchronous grant belongs to no task, so lockdep is told nothing about it.
+ * lockdep sees a distributed lock as a mutex of the class of the place that opened it (as ocfs2 does for its cluster
+ * locks): an inversion between two of them, or between one and a local mutex, is reported on one machine before it
+ * deadlocks two. An asynchronous grant belongs to no task, so lockdep is told nothing about it.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -136,8 +136,8 @@ static void dep_released(struct rdlock *l, unsigned long ip)
  * @grant: filled on success; may be NULL
  *
  * Context: process, sleeps, killable. Not from memory reclaim: the fabric may need memory to make progress.
- * Return: 0 with the lock held; nothing is held with any error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home could not
- * be reached), -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting),
+ * Return: 0 with the lock held; nothing is held with any error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home
+ * could not be reached), -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting),
  * -EKEYREVOKED (this node was cut off; close and open again if the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN.
  */
 int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant)
@@ -180,7 +180,8 @@ RDLOCK_EXPORT(rdlock_try);
  * @lock: lock
  * @mode: as for rdlock_acquire()
  * @deadline: then @fn is called with -ETIMEDOUT
- * @fn: called once when it is decided, unless rdlock_cancel() or rdlock_close() come first; also when it is decided at once
+ * @fn: called once when it is decided, unless rdlock_cancel() or rdlock_close() come first; also when it is decided at
+ *   once
  * @ctx: for @fn
  *
  * Context: any that may take a BH lock.
@@ -196,8 +197,8 @@ RDLOCK_EXPORT(rdlock_acquire_async);
  * rdlock_cancel - withdraw an asynchronous acquire
  * @lock: lock
  *
- * Context: process. Return: 0: it is withdrawn, or was granted and is given back, and its function is not called any more (it
- * may be running); -ENOENT: there was none.
+ * Context: process. Return: 0: it is withdrawn, or was granted and is given back, and its function is not called any
+ * more (it may be running); -ENOENT: there was none.
  */
 int rdlock_cancel(struct rdlock *lock)
 {
@@ -211,8 +212,8 @@ RDLOCK_EXPORT(rdlock_cancel);
  *
  * Never waits: the operation goes out and its completion is dealt with behind the scenes.
  *
- * Context: any that may take a BH lock. Return: 0; -EPERM not held; -EKEYREVOKED it was lost meanwhile: what was done under it
- * may have raced with the next owner.
+ * Context: any that may take a BH lock. Return: 0; -EPERM not held; -EKEYREVOKED it was lost meanwhile: what was done
+ * under it may have raced with the next owner.
  */
 int rdlock_release(struct rdlock *lock)
 {
@@ -289,8 +290,8 @@ RDLOCK_EXPORT(rdlock_counter_cells);
  * @old: the value before
  *
  * Context: process, sleeps, killable.
- * Return: 0; -EREMOTEIO it may or may not have happened, and is never repeated; -ERANGE; -EHOSTUNREACH, -ERESTARTSYS it did
- * not happen; -EKEYREVOKED the space was created anew since.
+ * Return: 0; -EREMOTEIO it may or may not have happened, and is never repeated; -ERANGE; -EHOSTUNREACH, -ERESTARTSYS it
+ * did not happen; -EKEYREVOKED the space was created anew since.
  */
 int rdlock_counter_add(struct rdlock_counter *counter, u32 cell, u64 addend, ktime_t deadline, u64 *old)
 {

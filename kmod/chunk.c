@@ -2,8 +2,8 @@
 /*
  * The home's memory: pages of lock words and pages of counter cells, each peer with a key of its own to each page.
  *
- * A word is stored by the CPU only before its page is registered; afterwards only by atomics over the loopback pair, because
- * on rxe the CPU and the device do not exclude each other.
+ * A word is stored by the CPU only before its page is registered; afterwards only by atomics over the loopback pair,
+ * because on rxe the CPU and the device do not exclude each other.
  */
 #include <linux/slab.h>
 

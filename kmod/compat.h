@@ -39,7 +39,10 @@ static inline void rdlock_hrtimer_setup(struct hrtimer *t, enum hrtimer_restart 
 #define timer_container_of from_timer
 #endif
 
-/* 6.14: crc32c() moved from libcrc32c (with its crypto dependency) into lib/crc32.c; before, __crc32c_le() is the same sum. */
+/*
+ * 6.14: crc32c() moved from libcrc32c (with its crypto dependency) into lib/crc32.c; before, __crc32c_le() is the same
+ * sum.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #include <linux/crc32.h>
 static inline u32 rdl_crc32c(u32 seed, const void *p, size_t len)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dumps for people: one line a lock, a node, a counter of events. The files go before the space does, and removing them waits
- * for readers (debugfs_remove() drains), so a dump never sees half a space.
+ * Dumps for people: one line a lock, a node, a counter of events. The files go before the space does, and removing them
+ * waits for readers (debugfs_remove() drains), so a dump never sees half a space.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

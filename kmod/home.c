@@ -48,7 +48,10 @@ void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u
 	spin_unlock_bh(&home->lock);
 	if (!link)
 		return;
-	/* A message that cannot be queued would be lost without trace on a live link: break it, the node then asks again. */
+	/*
+	 * A message that cannot be queued would be lost without trace on a live link: break it, the node then asks
+	 * again.
+	 */
 	if (rdf_send(link, msg, len))
 		rdf_link_kill(link, -ENOBUFS);
 	rdf_link_put(link);
@@ -535,7 +538,8 @@ void rdlock_home_show(struct seq_file *m, struct rdlock_home *home)
 			seq_printf(m, "%u", rdl_w_mid(w) - 1);
 		else
 			seq_puts(m, "-");
-		seq_printf(m, "%s%s openers=", rdl_w_frozen(w) ? " frozen" : "", rdl_w_attention(w) ? " owner-died" : "");
+		seq_printf(m, "%s%s openers=", rdl_w_frozen(w) ? " frozen" : "",
+			   rdl_w_attention(w) ? " owner-died" : "");
 		for (i = 0; i < RDL_MAX_NODES; i++)
 			if (rdlock_key_open_by(key, i))
 				seq_printf(m, "%u,", i);

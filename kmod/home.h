@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The home of a space: memory for the words (chunk.c), the keys in it (home.c), the nodes that use them (member.c), and the
- * recovery of locks (recovery.c).
+ * The home of a space: memory for the words (chunk.c), the keys in it (home.c), the nodes that use them (member.c), and
+ * the recovery of locks (recovery.c).
  *
- * Execution: all decisions are made by items on home->wq, an ordered queue, under home->mutex, one at a time; so the code reads
- * like a single thread. Only heartbeats are answered at once, in softirq, because nothing may delay them.
+ * Execution: all decisions are made by items on home->wq, an ordered queue, under home->mutex, one at a time; so the
+ * code reads like a single thread. Only heartbeats are answered at once, in softirq, because nothing may delay them.
  */
 #ifndef RDLOCK_HOME_H
 #define RDLOCK_HOME_H
@@ -105,7 +105,8 @@ struct rdlock_member {
  * @lock: protects what names it; BH off; inside no other lock but the fabric's
  * @mutex: held by every item on @wq, and by dumps
  * @rx: messages to be handled (struct rdf_rx.node). Protected by @lock.
- * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on growing)
+ * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on
+ *   growing)
  * @op, @op_done: the one loopback operation at a time
  */
 struct rdlock_home {

@@ -2,10 +2,10 @@
 /*
  * The nodes of a space as its home sees them: links, hellos, heartbeats, eviction.
  *
- * What a link's end means: at once, its QPs are destroyed (by the fabric, before peer_down()) and its keys to the memory are
- * taken away (dead_work), so that nothing of it can land any more. What the node held stays held until RDLOCK_EVICT_MS after
- * its last heartbeat; if it comes back before, with the same incarnation, it goes on. After that it is evicted: what it held is
- * recovered. A node that says BYE is forgotten as soon as its link is gone.
+ * What a link's end means: at once, its QPs are destroyed (by the fabric, before peer_down()) and its keys to the
+ * memory are taken away (dead_work), so that nothing of it can land any more. What the node held stays held until
+ * RDLOCK_EVICT_MS after its last heartbeat; if it comes back before, with the same incarnation, it goes on. After that
+ * it is evicted: what it held is recovered. A node that says BYE is forgotten as soon as its link is gone.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -348,7 +348,10 @@ static struct rdf_link *peer_first(struct rdlock_home *home)
 	return link;
 }
 
-/* No new link can come (the listener is stopped): tell the members, give them a second to go by themselves, end the rest. */
+/*
+ * No new link can come (the listener is stopped): tell the members, give them a second to go by themselves, end the
+ * rest.
+ */
 void rdlock_members_stop(struct rdlock_home *home)
 {
 	struct rdf_link *link;
@@ -397,8 +400,8 @@ void rdlock_members_show(struct seq_file *s, struct rdlock_home *home)
 		if (!m)
 			continue;
 		spin_lock_bh(&home->lock);
-		seq_printf(s, "node %u inc=%#x session=%llu link=%s last_heartbeat_ms=%llu%s\n", m->node, m->inc, m->session,
-			   m->peer ? "up" : "down", div_u64(now - min(now, m->last_hb), NSEC_PER_MSEC),
+		seq_printf(s, "node %u inc=%#x session=%llu link=%s last_heartbeat_ms=%llu%s\n", m->node, m->inc,
+			   m->session, m->peer ? "up" : "down", div_u64(now - min(now, m->last_hb), NSEC_PER_MSEC),
 			   m->leaving ? " leaving" : m->closed ? " evicting" : "");
 		spin_unlock_bh(&home->lock);
 	}

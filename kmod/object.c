@@ -2,8 +2,8 @@
 /*
  * Counters: arrays of 8-byte cells at the home, changed by the same device's atomics as the words.
  *
- * An operation that was sent is never sent again: if its outcome is not known the caller hears -EREMOTEIO. What was certainly
- * not sent is tried again until the deadline.
+ * An operation that was sent is never sent again: if its outcome is not known the caller hears -EREMOTEIO. What was
+ * certainly not sent is tried again until the deadline.
  */
 #include <linux/completion.h>
 #include <linux/errno.h>
@@ -99,8 +99,8 @@ static int counter_register(struct rdlock_counter *c, u32 cells)
 }
 
 /* The address of a cell in the session that stands now, asking the home until @deadline if need be. */
-static int counter_address(struct rdlock_counter *c, u32 cells, ktime_t deadline, bool interruptible, struct rdf_addr *addr,
-			   u32 *session)
+static int counter_address(struct rdlock_counter *c, u32 cells, ktime_t deadline, bool interruptible,
+			   struct rdf_addr *addr, u32 *session)
 {
 	int err;
 

@@ -187,8 +187,8 @@ void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16
 }
 
 /*
- * Recoveries that do not end by themselves: memory was short when one was to begin; or a FREEZE came to a node before it knew
- * the lock that it was just opening, and was lost on it. Asking again is harmless: the same claim comes again.
+ * Recoveries that do not end by themselves: memory was short when one was to begin; or a FREEZE came to a node before
+ * it knew the lock that it was just opening, and was lost on it. Asking again is harmless: the same claim comes again.
  */
 void rdlock_recover_retry(struct work_struct *work)
 {

@@ -3,8 +3,8 @@
  * The session with the home: connect, HELLO and WELCOME, requests and answers, and what happens when the link goes.
  *
  * Who runs where: the fabric's callbacks (recv in softirq, up and down in process context) only store and kick;
- * connect_work and up_work run on the space's ordered queue; heartbeats and the lease have works of their own in lease.c,
- * because they must not wait behind a connect.
+ * connect_work and up_work run on the space's ordered queue; heartbeats and the lease have works of their own in
+ * lease.c, because they must not wait behind a connect.
  */
 #include <linux/errno.h>
 #include <linux/random.h>
@@ -26,14 +26,15 @@
 #define SESSION_BACKOFF_MAX_MS	1000
 
 /*
- * The CM sends a lost connection request again only after more than four seconds, longer than what is left of a lease. So the
- * first attempts after a break are short, each starts with a request of its own, and they grow towards RDF_CONNECT_MS for the
- * sake of slow networks.
+ * The CM sends a lost connection request again only after more than four seconds, longer than what is left of a lease.
+ * So the first attempts after a break are short, each starts with a request of its own, and they grow towards
+ * RDF_CONNECT_MS for the sake of slow networks.
  */
 #define SESSION_CONNECT_MIN_MS	500
 
 /*
- * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects it.
+ * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects
+ * it.
  */
 struct session_call {
 	struct completion done;
@@ -174,7 +175,9 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 		goto out_unlock;
 	}
 	if (s->id && !w->resumed) {
-		/* Back too late: the home evicted us. What we held is gone before anything of the new session is used. */
+		/*
+		 * Back too late: the home evicted us. What we held is gone before anything of the new session is used.
+		 */
 		s->last_err = -EKEYREVOKED;
 		s->lease_end = 0;
 		rdf_link_kill(s->link, -EKEYREVOKED);
@@ -206,9 +209,9 @@ out_unlock:
 }
 
 /*
- * The home speaks of a lock that nobody here knows: its CLOSE was lost with a link. Say it again, or a recovery would wait for
- * us for ever. Not while any lock is being opened: it might be this one, and a CLOSE behind its OPEN would take it away. Under
- * open_lock the CLOSE goes out before any later OPEN.
+ * The home speaks of a lock that nobody here knows: its CLOSE was lost with a link. Say it again, or a recovery would
+ * wait for us for ever. Not while any lock is being opened: it might be this one, and a CLOSE behind its OPEN would
+ * take it away. Under open_lock the CLOSE goes out before any later OPEN.
  */
 static void lock_unknown(struct rdlock_space *space, const struct rdl_msg *msg)
 {
@@ -327,8 +330,8 @@ static bool session_recv(struct rdf_link *link, struct rdf_rx *rx)
 /* ---- the link ---- */
 
 /*
- * The callbacks may come before rdf_link_connect() has returned: whoever is first tells the session which link it has. Once
- * it is down again, connecting is false and the pointer, perhaps stale, is not looked at.
+ * The callbacks may come before rdf_link_connect() has returned: whoever is first tells the session which link it has.
+ * Once it is down again, connecting is false and the pointer, perhaps stale, is not looked at.
  */
 static void session_adopt(struct rdlock_space *space, struct rdf_link *link)
 {

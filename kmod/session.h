@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This node's session with the home of its space: link, handshake, requests, lease. At the home itself the session is local:
- * always up, operations go through the loopback pair, messages by a function call or a queue.
+ * This node's session with the home of its space: link, handshake, requests, lease. At the home itself the session is
+ * local: always up, operations go through the loopback pair, messages by a function call or a queue.
  *
- * A session survives a broken link if the node comes back, with the same incarnation, before the home evicts it: what it
- * holds stays held. When the lease runs out first, everything is lost and the node joins again as a new incarnation.
+ * A session survives a broken link if the node comes back, with the same incarnation, before the home evicts it: what
+ * it holds stays held. When the lease runs out first, everything is lost and the node joins again as a new incarnation.
  *
  *          link up, WELCOME                    link down                     lease over
  *   DOWN -------------------> UP (ready) ----------------> DOWN (suspect) ----------------> DOWN (lost) --> UP again
@@ -24,9 +24,10 @@
 struct rdlock_space;
 
 /*
- * The place of leases, as constants until they are parameters of the space: a node that has had no heartbeat acknowledged for
- * RDLOCK_LEASE_MS, counted from the sending of the last acknowledged one, has lost what it held; the home evicts it
- * RDLOCK_EVICT_MS after it received the last one. The difference covers the drift of the clocks and late timers.
+ * The place of leases, as constants until they are parameters of the space: a node that has had no heartbeat
+ * acknowledged for RDLOCK_LEASE_MS, counted from the sending of the last acknowledged one, has lost what it held; the
+ * home evicts it RDLOCK_EVICT_MS after it received the last one. The difference covers the drift of the clocks and late
+ * timers.
  */
 #define RDLOCK_LEASE_MS		4000
 #define RDLOCK_EVICT_MS		5000
@@ -40,7 +41,8 @@ struct rdlock_space;
  * @up: the handshake is done and the link stands. Protected by space->lock.
  * @local: this node is the home; fixed
  * @stopped: never again. Protected by space->lock.
- * @lost: the lease ran out or the home did not take the session up again; cleared by the next WELCOME. Protected by space->lock.
+ * @lost: the lease ran out or the home did not take the session up again; cleared by the next WELCOME. Protected by
+ *   space->lock.
  * @link: to the home; NULL while there is none. Protected by space->lock.
  * @no: number of the session's link on this node: rkeys of another number are void. Protected by space->lock.
  * @id: the home's number of the session, to resume by; 0: none. Protected by space->lock.
@@ -48,14 +50,16 @@ struct rdlock_space;
  * @home_inc, @home_node: the home's. Protected by space->lock.
  * @lease_end: boottime ns; U64_MAX when @local. Protected by space->lock.
  * @lease_low: an agent holds back a grant until the lease is renewed. Protected by space->lock.
- * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by space->lock.
+ * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by
+ *   space->lock.
  * @hello_sent: boottime ns of the last HELLO, where the lease of a new session starts. Protected by space->lock.
  * @connecting: rdf_link_connect() was called, its link is not known here yet. Protected by space->lock.
  * @other_instance: the space was created anew since; all handles are to be revoked. Protected by space->lock.
  * @last_err: why there is no session, negative errno. Protected by space->lock.
  * @tries: attempts to connect since the last session, at most 4. Protected by space->lock.
  * @backoff_ms: until the next connect. Protected by space->lock.
- * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's lock
+ * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's
+ *   lock
  * @req: last number given. Protected by @calls' lock.
  * @wq: woken at every change of the above
  * @open_lock: outside of space->lock, BH off; @opening: locks that are being opened. Protected by @open_lock.
@@ -99,8 +103,8 @@ void rdlock_session_init(struct rdlock_space *space, bool local);
 void rdlock_session_start_local(struct rdlock_space *space);
 void rdlock_session_start(struct rdlock_space *space);
 /*
- * Leave: no link, no work of it running afterwards. @polite: say BYE and wait for the answer. What is open must have been
- * revoked before. Context: process, bounded.
+ * Leave: no link, no work of it running afterwards. @polite: say BYE and wait for the answer. What is open must have
+ * been revoked before. Context: process, bounded.
  */
 void rdlock_session_stop(struct rdlock_space *space, bool polite);
 

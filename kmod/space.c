@@ -120,7 +120,8 @@ bool rdlock_space_is_stopping(struct rdlock_space *space)
 void rdlock_space_set_state_locked(struct rdlock_space *space, enum rdlock_space_state state, int reason)
 {
 	lockdep_assert_held(&space->lock);
-	if (space->state == RDLOCK_SPACE_STOPPING || (space->state == RDLOCK_SPACE_DEAD && state != RDLOCK_SPACE_STOPPING))
+	if (space->state == RDLOCK_SPACE_STOPPING ||
+	    (space->state == RDLOCK_SPACE_DEAD && state != RDLOCK_SPACE_STOPPING))
 		return;
 	if (space->state != state)
 		space->since = ktime_get_ns();
@@ -349,8 +350,9 @@ static void agent_kick(struct rdlock_agent *a, void *arg)
 }
 
 /*
- * Everything of the space that is not memory ends here, once: handles are revoked, the session is left, the home is stopped,
- * the device is let go. Bounded by the fabric's teardown. The space stays listed when it died, until somebody removes it.
+ * Everything of the space that is not memory ends here, once: handles are revoked, the session is left, the home is
+ * stopped, the device is let go. Bounded by the fabric's teardown. The space stays listed when it died, until somebody
+ * removes it.
  */
 static void space_down(struct rdlock_space *space, int err, bool polite)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Spaces: a named set of locks on this node, in one net namespace. space.c owns their life; everything else of a space hangs
- * off struct rdlock_space.
+ * Spaces: a named set of locks on this node, in one net namespace. space.c owns their life; everything else of a space
+ * hangs off struct rdlock_space.
  *
  * Life:  STARTING -> RUNNING -> STOPPING -> gone from the list -> freed with the last reference.
- * References: the list, every opener (space fd, lock handle, counter, kernel user), running work. Openers are also counted
- * on their own, because leaving with openers is refused.
+ * References: the list, every opener (space fd, lock handle, counter, kernel user), running work. Openers are also
+ * counted on their own, because leaving with openers is refused.
  */
 #ifndef RDLOCK_SPACE_H
 #define RDLOCK_SPACE_H
@@ -63,7 +63,8 @@ struct rdlock_space_params {
  * @state, @reason, @since: see rdlock_space_set_state_locked(). Protected by @lock.
  * @stopping: no new opener. Protected by @lock.
  * @instance: random number of the space's creation; a member learns it in WELCOME. Protected by @lock.
- * @dom: RDMA domain; set by create and by the session, both before anything uses it. Protected by @lock where it changes.
+ * @dom: RDMA domain; set by create and by the session, both before anything uses it. Protected by @lock where it
+ *   changes.
  * @session: this node's session with the home (loopback at the home itself)
  * @home: NULL at a member
  * @wq: ordered; everything of the space that sleeps, except what runs in callers, runs here one item at a time

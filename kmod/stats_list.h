@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The module's counters of a space, one a line with its meaning; stats.c, debugfs and the documentation are made from it.
- * RDLOCK_STAT(name, meaning)
+ * The module's counters of a space, one a line with its meaning; stats.c, debugfs and the documentation are made from
+ * it. RDLOCK_STAT(name, meaning)
  */
 RDLOCK_STAT(acquire, "requests for a lock that were queued or granted")
 RDLOCK_STAT(grant, "grants delivered, local ones included")

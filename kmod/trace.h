@@ -22,7 +22,8 @@
 #endif
 
 TRACE_EVENT(rdlock_step,
-	TP_PROTO(const struct rdlock_agent *a, const struct rdl_event *ev, unsigned int from, int err, unsigned int acts),
+	TP_PROTO(const struct rdlock_agent *a, const struct rdl_event *ev, unsigned int from, int err,
+		 unsigned int acts),
 	TP_ARGS(a, ev, from, err, acts),
 	TP_STRUCT__entry(
 		__field(u32, table)
@@ -77,8 +78,8 @@ TRACE_EVENT(rdlock_recovered,
 		__entry->word = word;
 		__entry->n = n;
 	),
-	TP_printk("space=%#llx key=%*pE epoch=%u.%u word=%#llx tickets=%u", __entry->instance, __entry->len, __entry->key,
-		  __entry->epoch >> RDL_REP_BITS, __entry->epoch & RDL_REP_MAX, __entry->word, __entry->n)
+	TP_printk("space=%#llx key=%*pE epoch=%u.%u word=%#llx tickets=%u", __entry->instance, __entry->len,
+		  __entry->key, __entry->epoch >> RDL_REP_BITS, __entry->epoch & RDL_REP_MAX, __entry->word, __entry->n)
 );
 
 TRACE_EVENT(rdlock_evict,

@@ -2,9 +2,10 @@
 /*
  * Handles and waiting: sleep, deadline, signal, cancel. Knows no protocol.
  *
- * A request ends in exactly one way, decided under agent->lock: GRANTED by the agent, failed by the agent (IDLE with err), or
- * withdrawn by the waiter (which finds PENDING under the lock and takes itself out of the queue). A signal or deadline that
- * comes together with a grant loses: the waiter looks at its state under the lock first, so a grant is never dropped.
+ * A request ends in exactly one way, decided under agent->lock: GRANTED by the agent, failed by the agent (IDLE with
+ * err), or withdrawn by the waiter (which finds PENDING under the lock and takes itself out of the queue). A signal or
+ * deadline that comes together with a grant loses: the waiter looks at its state under the lock first, so a grant is
+ * never dropped.
  */
 #include <linux/errno.h>
 #include <linux/sched/signal.h>
@@ -267,7 +268,10 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);
-	/* An asynchronous request of this handle: its result, or that it still waits. A grant is had by waiting calls too. */
+	/*
+	 * An asynchronous request of this handle: its result, or that it still waits. A grant is had by waiting calls
+	 * too.
+	 */
 	if (!try && !l->fn && l->async && l->mode == mode && (nowait || l->state == RDLOCK_FD_GRANTED)) {
 		if (l->state == RDLOCK_FD_PENDING)
 			err = -EAGAIN;
@@ -296,9 +300,12 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	l->sleeper = true;
 	spin_unlock_bh(&a->lock);
 
-	/* A try ends by itself within the fabric's bounds: a signal must not leave its outcome open, only a fatal one may. */
+	/*
+	 * A try ends by itself within the fabric's bounds: a signal must not leave its outcome open, only a fatal one
+	 * may.
+	 */
 	err = rdlock_sleep_until(&l->wq, handle_settled, l, try ? KTIME_MAX : deadline,
-			  !try && (flags & RDLOCK_REQ_INTERRUPTIBLE));
+				 !try && (flags & RDLOCK_REQ_INTERRUPTIBLE));
 
 	spin_lock_bh(&a->lock);
 	l->sleeper = false;
@@ -361,8 +368,8 @@ static void handle_work(struct work_struct *work)
 	if (fn)
 		fn(l, err, &g, ctx);
 	/*
-	 * fn() may have started the next request, even have seen it end; a closer waits in cancel_work_sync() for us, so the
-	 * handle is still there, and the agent is held by our own reference.
+	 * fn() may have started the next request, even have seen it end; a closer waits in cancel_work_sync() for us,
+	 * so the handle is still there, and the agent is held by our own reference.
 	 */
 	rdlock_agent_put(a);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * struct rdlock: one owner of a lock, as a lock fd or a kernel consumer has it, and its waiting. A handle has at most one
- * request at a time, so the waiter is part of it and acquiring allocates nothing.
+ * struct rdlock: one owner of a lock, as a lock fd or a kernel consumer has it, and its waiting. A handle has at most
+ * one request at a time, so the waiter is part of it and acquiring allocates nothing.
  */
 #ifndef RDLOCK_WAIT_H
 #define RDLOCK_WAIT_H
@@ -63,8 +63,8 @@ struct rdlock {
 };
 
 /*
- * Open a handle; the space is pinned by it. Context: process, sleeps; @interruptible: -ERESTARTSYS on any signal, else only a
- * fatal one ends the wait. Return: handle or ERR_PTR.
+ * Open a handle; the space is pinned by it. Context: process, sleeps; @interruptible: -ERESTARTSYS on any signal, else
+ * only a fatal one ends the wait. Return: handle or ERR_PTR.
  */
 struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, u32 kind, ktime_t deadline,
 				  bool interruptible);

@@ -301,8 +301,8 @@ typedef int (*rdf_request_fn)(void *ctx, const struct rdf_hello *hello, struct r
 struct rdf_listener *rdf_listen(struct rdf_dom *dom, const struct sockaddr_storage *addr, u64 space_hash,
 				rdf_request_fn request, void *ctx);
 /*
- * No request is running and none comes after it returns. Half-made links of it are killed. Context: process, sleeps; not
- * under a lock that the request function takes.
+ * No request is running and none comes after it returns. Half-made links of it are killed. Context: process, sleeps;
+ * not under a lock that the request function takes.
  */
 void rdf_listener_stop(struct rdf_listener *l);
 

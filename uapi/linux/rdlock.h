@@ -11,25 +11,25 @@
 /**
  * DOC: Objects
  *
- * Opening /dev/rdlock gives a device fd. RDLOCK_IOC_SPACE_OPEN makes a space fd of it, RDLOCK_IOC_LOCK_OPEN a lock fd of a
- * space fd, RDLOCK_IOC_COUNTER_OPEN a counter fd. All are close-on-exec.
+ * Opening /dev/rdlock gives a device fd. RDLOCK_IOC_SPACE_OPEN makes a space fd of it, RDLOCK_IOC_LOCK_OPEN a lock fd
+ * of a space fd, RDLOCK_IOC_COUNTER_OPEN a counter fd. All are close-on-exec.
  *
- * The owner of a lock is the open file description of the lock fd: a fork or dup shares it, SCM_RIGHTS hands it on, and when
- * the last reference is closed, by whatever means, the lock is released. One lock fd holds its lock once at most; to let two
- * threads of a process exclude each other, each opens the key itself.
+ * The owner of a lock is the open file description of the lock fd: a fork or dup shares it, SCM_RIGHTS hands it on, and
+ * when the last reference is closed, by whatever means, the lock is released. One lock fd holds its lock once at most;
+ * to let two threads of a process exclude each other, each opens the key itself.
  *
- * A lock fd is pollable: EPOLLIN when an acquire that returned -EAGAIN under O_NONBLOCK has been granted (or has failed) and
- * the same acquire would return at once; EPOLLERR and EPOLLHUP when the fd was revoked.
+ * A lock fd is pollable: EPOLLIN when an acquire that returned -EAGAIN under O_NONBLOCK has been granted (or has
+ * failed) and the same acquire would return at once; EPOLLERR and EPOLLHUP when the fd was revoked.
  */
 
 /**
  * DOC: General ioctl format
  *
- * Every structure starts with @size, which the caller sets to sizeof(the structure). A structure longer than the kernel's is
- * accepted when what the kernel does not know is zero. Reserved fields and padding must be zero, unknown flags are refused.
- * Fields named out_ are written by the kernel on success only. Deadlines are absolute, CLOCK_MONOTONIC, nanoseconds, in the
- * caller's time namespace; RDLOCK_NO_DEADLINE waits for ever. Structures have the same layout for 64-bit, 32-bit and x32
- * callers.
+ * Every structure starts with @size, which the caller sets to sizeof(the structure). A structure longer than the
+ * kernel's is accepted when what the kernel does not know is zero. Reserved fields and padding must be zero, unknown
+ * flags are refused. Fields named out_ are written by the kernel on success only. Deadlines are absolute,
+ * CLOCK_MONOTONIC, nanoseconds, in the caller's time namespace; RDLOCK_NO_DEADLINE waits for ever. Structures have the
+ * same layout for 64-bit, 32-bit and x32 callers.
  *
  * ====================  ==========================================================================================
  * errno                 meaning
@@ -224,8 +224,8 @@ struct rdlock_space_join {
  * @reserved: 0
  * @name: the name, zero-filled
  *
- * A member leaves, the home destroys; each on the other's kind of node fails with -EINVAL. With openers (fds, kernel users;
- * at the home also members) -EBUSY. Needs CAP_NET_ADMIN as above.
+ * A member leaves, the home destroys; each on the other's kind of node fails with -EINVAL. With openers (fds, kernel
+ * users; at the home also members) -EBUSY. Needs CAP_NET_ADMIN as above.
  */
 struct rdlock_space_name {
 	__u32 size;
@@ -359,7 +359,7 @@ struct rdlock_lock_open {
 
 #define RDLOCK_ACQUIRE_TRY	(1U << 0)	/* do not wait for the holder; -EAGAIN */
 
-#define RDLOCK_GRANT_OWNER_DIED	(1U << 0)	/* the previous owner's node died, or was cut off, while it held the lock */
+#define RDLOCK_GRANT_OWNER_DIED	(1U << 0)	/* the previous owner's node died, or was cut off, holding the lock */
 #define RDLOCK_GRANT_LOCAL	(1U << 1)	/* handed over within the node, without a network operation */
 
 /**
@@ -372,8 +372,8 @@ struct rdlock_lock_open {
  * @out_token: fencing token, greater than that of every earlier exclusive grant of this lock
  * @out_instance: the space's instance that @out_token belongs to
  *
- * With O_NONBLOCK (and without RDLOCK_ACQUIRE_TRY) an acquire that has to wait is queued and returns -EAGAIN; poll says when
- * to call again, and that call, in the same mode, gives the result. @deadline then bounds the queued request.
+ * With O_NONBLOCK (and without RDLOCK_ACQUIRE_TRY) an acquire that has to wait is queued and returns -EAGAIN; poll says
+ * when to call again, and that call, in the same mode, gives the result. @deadline then bounds the queued request.
  */
 struct rdlock_acquire {
 	__u32 size;
@@ -392,8 +392,8 @@ struct rdlock_acquire {
  * @size: sizeof(struct rdlock_release)
  * @flags: 0
  *
- * RELEASE: -EPERM when the fd does not hold the lock. CANCEL withdraws an acquire that returned -EAGAIN under O_NONBLOCK, also
- * one that was granted but not yet fetched: -ENOENT when there is none.
+ * RELEASE: -EPERM when the fd does not hold the lock. CANCEL withdraws an acquire that returned -EAGAIN under
+ * O_NONBLOCK, also one that was granted but not yet fetched: -ENOENT when there is none.
  */
 struct rdlock_release {
 	__u32 size;
@@ -448,8 +448,8 @@ struct rdlock_status {
  * @size: sizeof(struct rdlock_counter_open)
  * @flags: 0
  * @key_len: 1 to RDLOCK_NAME_MAX; counters and locks have separate keys
- * @cells: number of 8-byte cells, all 0 at first; 0: as many as it has (-ENOENT if it does not exist); another number than
- *	an existing counter has: -EEXIST
+ * @cells: number of 8-byte cells, all 0 at first; 0: as many as it has (-ENOENT if it does not exist); another number
+ *	than an existing counter has: -EEXIST
  * @deadline: until then the home is asked
  * @key: the key, zero-filled
  *

@@ -2,8 +2,8 @@
 /*
  * rdlock for kernel code: locks and counters over RDMA atomics. Import the namespace RDLOCK.
  *
- * A space is found by name in a network namespace, a lock or counter is opened by key in a space. A struct rdlock is one
- * owner: it holds its lock once at most. Threads that are to exclude each other each open the key.
+ * A space is found by name in a network namespace, a lock or counter is opened by key in a space. A struct rdlock is
+ * one owner: it holds its lock once at most. Threads that are to exclude each other each open the key.
  */
 #ifndef _LINUX_RDLOCK_H
 #define _LINUX_RDLOCK_H
