@@ -156,7 +156,7 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		return;
 	}
 	spin_lock_bh(&home->lock);
-	live = m->peer && !m->closed;
+	live = m->peer && !m->closed && !m->leaving;
 	spin_unlock_bh(&home->lock);
 	if (m->inc != peer->inc) {
 		/* Taken by a live node; or by an earlier life of this one, whose time is not over yet. */
