@@ -310,8 +310,8 @@ static inline int count_fds(void)
 	return n;
 }
 
-/* A line with @key in the list of locks that debugfs has of a space, copied to @line; true if there is one. */
-static inline bool debugfs_line(const char *space, const char *key, char *line, size_t size)
+/* The line that begins with @word and has @key in debugfs' list of locks of a space; true if there is one. */
+static inline bool debugfs_line(const char *space, const char *word, const char *key, char *line, size_t size)
 {
 	char path[128];
 	bool found = false;
@@ -322,7 +322,7 @@ static inline bool debugfs_line(const char *space, const char *key, char *line, 
 	if (!f)
 		return false;
 	while (!found && fgets(line, size, f))
-		found = strstr(line, key);
+		found = !strncmp(line, word, strlen(word)) && strstr(line, key);
 	fclose(f);
 	return found;
 }

@@ -198,7 +198,7 @@ TEST(a_killed_adder_leaves_a_sum_that_fits, 60)
 				(*done)++;
 			}
 		}
-		sleep_us(2000 + i * 37 % 5000);
+		sleep_us(2000 + i * 997 % 30000);
 		kill(pid, SIGKILL);
 		EXPECT(reap(pid), 1000 + SIGKILL);
 	}

@@ -41,12 +41,23 @@ static void alarm_in(unsigned int us)
 static void nothing_is_left(const char *key)
 {
 	int lock = need_lock(need_space(), key);
-	char line[512];
+	char line[512] = "";
 
 	REQUIRE(lock_is_free(lock), 0);
 	EXPECT(lock_state(lock), RDLOCK_FD_IDLE);
-	if (debugfs_line(the_space(), key, line, sizeof(line)))
-		diag("debugfs: %.*s", (int)strcspn(line, "\n"), line);
+	/* the release of that is still on its way for a moment */
+	for (int i = 0; i < 1000; i++) {
+		if (debugfs_line(the_space(), "agent ", key, line, sizeof(line)) && strstr(line, " state=NONE "))
+			break;
+		sleep_us(1000);
+	}
+	if (!EXPECT_TRUE(strstr(line, " state=NONE waiters=0 user=0 ")))
+		diag("debugfs: %s", line);
+	if (!atoi(env_or("RDLOCK_NODE", "0"))) {
+		REQUIRE_TRUE(debugfs_line(the_space(), "lock ", key, line, sizeof(line)));
+		if (!EXPECT_TRUE(strstr(line, " holder=- ")))
+			diag("debugfs: %s", line);
+	}
 	close(lock);
 }
 
