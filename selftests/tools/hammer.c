@@ -5,6 +5,7 @@
  *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]
  *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one
  *	more; it checks that cell 1, the last holder's token, is less than its own.
+ *   hammer free KEY ..	the same without the lock: fails, if its checks are worth anything
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
  *
@@ -65,14 +66,14 @@ static void round_lock(int lock, int counter)
 	int err;
 
 	do {
-		err = lock_acquire(lock, 0, NEVER, &token);
+		err = hammer.lock ? lock_acquire(lock, 0, NEVER, &token) : 0;
 	} while (err && try_again("acquire", err));
 	if (err)
 		return;
 	err = counter_read(counter, CELL_COUNT, &value);
 	if (!err)
 		err = counter_read(counter, CELL_TOKEN, &last);
-	if (!err && token <= last)
+	if (!err && hammer.lock && token <= last)
 		bad("token %llx after %llx\n", (unsigned long long)token, (unsigned long long)last);
 	if (!err && hammer.pause_us)
 		sleep_us(hammer.pause_us);
@@ -92,7 +93,7 @@ static void round_lock(int lock, int counter)
 		ADD(done);
 	if (token > __atomic_load_n(&hammer.last, __ATOMIC_RELAXED))
 		__atomic_store_n(&hammer.last, token, __ATOMIC_RELAXED);
-	err = lock_release(lock);
+	err = hammer.lock ? lock_release(lock) : 0;
 	if (err)
 		give_up("release", err);
 }
@@ -152,7 +153,7 @@ static void *work(void *arg)
 
 static int usage(void)
 {
-	fputs("hammer lock|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]\n", stderr);
+	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]\n", stderr);
 	return 2;
 }
 
@@ -167,13 +168,15 @@ int main(int argc, char **argv)
 		return usage();
 	if (!strcmp(argv[1], "lock"))
 		hammer.round = round_lock;
+	else if (!strcmp(argv[1], "free"))
+		hammer.round = round_lock;
 	else if (!strcmp(argv[1], "add"))
 		hammer.round = round_add;
 	else if (!strcmp(argv[1], "cas"))
 		hammer.round = round_cas;
 	else
 		return usage();
-	hammer.lock = hammer.round == round_lock;
+	hammer.lock = !strcmp(argv[1], "lock");
 	hammer.key = argv[2];
 	argc -= 2;
 	argv += 2;

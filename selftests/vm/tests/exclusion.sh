@@ -6,7 +6,7 @@
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
-plan 7
+plan 8
 
 peer=$((1 - NODE))
 rounds=$(scaled 10000)
@@ -35,4 +35,8 @@ check "so did the peer's" [ "$(get "done$peer")" = "$rounds" ]
 check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]
 sync summed
 check "the token of the last grant is in its cell" [ "$(rdlock counter get t/x:1)" != 0 ]
+sync last
+# The control: what the same load is without the lock.
+hammer free y -t 4 -n 100 -p 1000 >/tmp/hammer 2>/tmp/errors
+check "without the lock the same load fails" grep -q 'count changed under the lock' /tmp/errors
 sync end
