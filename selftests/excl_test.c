@@ -220,6 +220,41 @@ TEST(acquire_of_what_another_thread_waits_for_on_the_fd_is_ebusy, 30)
 	EXPECT(lock_release(lock), 0);
 }
 
+/* C06: one name, one process, two spaces: each wakes for its own. */
+TEST(waiters_of_one_key_in_two_spaces_wake_for_their_own, 30)
+{
+	int dev = need_dev(), spaces[2] = { need_space(), -1 }, held[2], wanted[2];
+	const char *key = fresh_key("wake");
+	pthread_t threads[2];
+	void *ret;
+
+	EXPECT(space_create(dev, "excl.second", 0600, ~0U, ~0U), 0);
+	spaces[1] = space_open(dev, "excl.second");
+	REQUIRE_TRUE(spaces[1] >= 0);
+	for (int i = 0; i < 2; i++) {
+		held[i] = need_lock(spaces[i], key);
+		wanted[i] = need_lock(spaces[i], key);
+		EXPECT(lock_acquire(held[i], 0, in_ms(5000), NULL), 0);
+		REQUIRE(pthread_create(&threads[i], NULL, acquires, &wanted[i]), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		for (int j = 0; j < 2000 && lock_state(wanted[i]) != RDLOCK_FD_PENDING; j++)
+			sleep_us(1000);
+	EXPECT(lock_release(held[1]), 0);
+	pthread_join(threads[1], &ret);
+	EXPECT((intptr_t)ret, 0);
+	sleep_us(20000);
+	EXPECT(lock_state(wanted[0]), RDLOCK_FD_PENDING);
+	EXPECT(lock_state(wanted[1]), RDLOCK_FD_HELD);
+	EXPECT(lock_release(held[0]), 0);
+	pthread_join(threads[0], &ret);
+	EXPECT((intptr_t)ret, 0);
+	close(held[1]);
+	close(wanted[1]);
+	close(spaces[1]);
+	EXPECT(space_destroy(dev, "excl.second", 0), 0);
+}
+
 TEST(status_tells_the_state, 30)
 {
 	int space = need_space();

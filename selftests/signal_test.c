@@ -307,6 +307,50 @@ TEST(killed_while_opening, 120)
 	nothing_is_left(key);
 }
 
+/* C05: the withdrawal of one waiter touches no other. */
+TEST(waiters_of_many_locks_killed_one_at_a_time, 120)
+{
+	enum { N = 32 };
+	int space = need_space(), held[N], order[N];
+	unsigned int seed = 5;
+	char keys[N][32];
+	pid_t pids[N];
+
+	for (int i = 0; i < N; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "each.%d.%d", getpid(), i);
+		held[i] = need_lock(space, keys[i]);
+		REQUIRE(lock_acquire(held[i], 0, in_ms(5000), NULL), 0);
+		order[i] = i;
+		pids[i] = spawn();
+		if (!pids[i]) {
+			int ret = lock_acquire(need_lock(space, keys[i]), 0, NEVER, NULL);
+
+			_exit(ret ? 1 : 7);
+		}
+	}
+	for (int i = N - 1; i > 0; i--) {
+		int j = rand_r(&seed) % (i + 1), t = order[i];
+
+		order[i] = order[j];
+		order[j] = t;
+	}
+	sleep_us(200000);
+	/* half are killed, in one order; half get their lock, in another */
+	for (int i = 0; i < N / 2; i++) {
+		int victim = order[i], lucky = order[N - 1 - i];
+
+		kill(pids[victim], SIGKILL);
+		EXPECT(lock_release(held[lucky]), 0);
+		EXPECT(reap(pids[victim]), 1000 + SIGKILL);
+		EXPECT(reap(pids[lucky]), 7);
+		EXPECT(lock_state(held[victim]), RDLOCK_FD_HELD);
+	}
+	for (int i = 0; i < N; i++)
+		close(held[i]);
+	for (int i = 0; i < N; i++)
+		nothing_is_left(keys[i]);
+}
+
 TEST(stop_and_continue_do_not_end_a_wait, 30)
 {
 	const char *key = fresh_key("stop");
