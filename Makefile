@@ -68,13 +68,16 @@ sim: ## the lock protocols in the simulator [SEED= NODES= SECONDS=]
 	@$(MAKE) --no-print-directory -C selftests/sim check \
 		$(if $(SEED),SEED=$(SEED)) $(if $(NODES),NODES=$(NODES)) $(if $(SECONDS),SECONDS=$(SECONDS))
 
+user: tools ## the library and the command against a pretended /dev/rdlock
+	@$(MAKE) --no-print-directory -C userspace check
+
 # The harness' own unit tests count in a run of everything.
 vm: vm-modules tools test-programs ## scenarios in one to four machines [T= KERNEL= SHELL_IN=1 SCALE= V=1]
 	@$(vm_run) $(if $(T)$(SHELL_IN),,--unit) $(T)
 
-check: ## lint, sim and vm on the stock kernel; the last line counts them
+check: ## lint, user, sim and vm on the stock kernel; the last line counts them
 	@scripts/deps all
-	@MAKE="$(MAKE)" scripts/check lint sim vm
+	@MAKE="$(MAKE)" scripts/check lint user sim vm
 
 soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE=]
 	@$(vm_run) --groups "check soak" $(T)
@@ -98,5 +101,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint sim vm check soak demo \
+.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check soak demo \
 	install clean
