@@ -484,7 +484,7 @@ static bool agent_register(struct rdlock_agent *a)
 	struct rdlock_space *space = a->space;
 	struct rdl_event ev = {};
 	u32 no, old_table = 0, old_slot = 0;
-	bool had = false;
+	bool had = false, moved = false, stale;
 	int err;
 
 	req.o.obj = RDL_OBJ_LOCK;
@@ -510,31 +510,36 @@ static bool agent_register(struct rdlock_agent *a)
 		return false;
 	}
 
-	if (!err) {
+	/*
+	 * Until the end, so that the loss of the session comes before or after: an entry in by_slot has no reference,
+	 * and only the table and slot that the agent knows of are ever taken out again.
+	 */
+	mutex_lock(&space->agents_mutex);
+	stale = no != READ_ONCE(space->session.no);
+	if (!err && !stale) {
 		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
 
-		if (had && (table != old_table || slot != old_slot)) {
-			/* The home of the same session cannot have moved it. */
-			rdlock_session_opening(space, -1);
-			rdlock_session_lose(space, -EPROTO);
-			return false;
-		}
+		moved = had && a->registered && (table != old_table || slot != old_slot);
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
-		if (xa_err(xa_store_bh(&space->by_slot, slot_index(table, slot), a, GFP_KERNEL)))
+		if (!moved && xa_err(xa_store_bh(&space->by_slot, slot_index(table, slot), a, GFP_KERNEL)))
 			err = -ENOMEM;
 	}
 	rdlock_session_opening(space, -1);
+	if (stale || moved) {
+		mutex_unlock(&space->agents_mutex);
+		if (moved)
+			/* The home of the same session cannot have moved it. */
+			rdlock_session_lose(space, -EPROTO);
+		return stale;
+	}
 
 	spin_lock_bh(&a->lock);
 	if (err) {
 		a->open_err = err;
 		spin_unlock_bh(&a->lock);
+		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
 		return false;
-	}
-	if (no != READ_ONCE(space->session.no)) {
-		spin_unlock_bh(&a->lock);
-		return true;
 	}
 	a->table = le32_to_cpu(rep.h.table);
 	a->slot = le32_to_cpu(rep.h.lock);
@@ -561,6 +566,7 @@ static bool agent_register(struct rdlock_agent *a)
 	}
 	agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
+	mutex_unlock(&space->agents_mutex);
 	wake_up_all(&a->wq);
 	return true;
 }
@@ -617,13 +623,21 @@ static void agent_work(struct work_struct *work)
 		} else {
 			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
 		}
+		a->asking = want;
 		mutex_unlock(&space->agents_mutex);
+		if (!want)
+			break;
 		/*
 		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
 		 * do not run twice at once, so nobody else registers it meanwhile.
 		 */
-		if (want)
-			more = agent_register(a);
+		more = agent_register(a);
+		mutex_lock(&space->agents_mutex);
+		a->asking = false;
+		/* Whoever closed it meanwhile has left the end to us. */
+		if (!more && !a->opens)
+			agent_retire(a);
+		mutex_unlock(&space->agents_mutex);
 	}
 	rdlock_agent_put(a);
 }
@@ -696,7 +710,7 @@ void rdlock_agent_close(struct rdlock_agent *a)
 
 	mutex_lock(&space->agents_mutex);
 	WRITE_ONCE(a->opens, a->opens - 1);
-	if (!a->opens && !a->dead)
+	if (!a->opens && !a->dead && !a->asking)
 		agent_retire(a);
 	mutex_unlock(&space->agents_mutex);
 	rdlock_agent_put(a);

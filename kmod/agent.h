@@ -40,6 +40,8 @@ struct rdlock_agent_key {
  * @key: fixed
  * @opens: handles. Protected by space->agents_mutex.
  * @dead: out of the table, on its way to be freed. Protected by space->agents_mutex.
+ * @asking: the work asks the home for it, and retires it afterwards if it was closed meanwhile. Protected by
+ *   space->agents_mutex.
  * @open_err: the home refused, negative errno. Protected by @lock.
  * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
@@ -64,6 +66,7 @@ struct rdlock_agent {
 	struct rdlock_agent_key key;
 	u32 opens;
 	bool dead;
+	bool asking;
 
 	spinlock_t lock;
 	int open_err;
