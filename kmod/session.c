@@ -374,7 +374,6 @@ static void session_down(struct rdf_link *link, int err)
 {
 	struct rdlock_space *space = rdf_link_ctx(link);
 	struct rdlock_session *s = &space->session;
-	bool again;
 
 	session_adopt(space, link);
 	spin_lock_bh(&space->lock);
@@ -396,11 +395,11 @@ static void session_down(struct rdf_link *link, int err)
 	} else {
 		s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
 	}
-	again = !s->stopped;
-	spin_unlock_bh(&space->lock);
 	calls_fail(space, -ENOTCONN);
-	if (again)
+	/* Under the lock: whoever sets stopped and cancels the work must not be overtaken. */
+	if (!s->stopped)
 		queue_delayed_work(space->wq, &s->connect_work, msecs_to_jiffies(s->backoff_ms));
+	spin_unlock_bh(&space->lock);
 	session_event(space);
 	rdf_link_put(link);
 }
