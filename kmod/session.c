@@ -546,9 +546,10 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	if (s->link)
 		rdf_link_kill(s->link, err);
 	rdlock_space_set_state_locked(space, RDLOCK_SPACE_LOST, -err);
+	/* Now, not after the agents: by then there may be a new session, whose requests nobody would make again. */
+	calls_fail(space, -ENOTCONN);
 	spin_unlock_bh(&space->lock);
 	rdlock_agents_each(space, agent_lost, &code);
-	calls_fail(space, -ENOTCONN);
 	session_event(space);
 }
 
