@@ -164,7 +164,8 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	int err = -(int)le32_to_cpu(msg->arg);
 
 	spin_lock_bh(&space->lock);
-	if (s->up || !s->link)
+	/* The incarnation again, under the lock: the lease may just have run out, and this answers the old one. */
+	if (s->up || !s->link || le32_to_cpu(msg->dst_inc) != s->inc)
 		goto out_unlock;
 	if (!err && (le16_to_cpu(w->max_nodes) > RDL_MAX_NODES || w->backend != RDL_BACKEND_NIC || !instance ||
 		     !w->kind || w->kind >= RDL_NR_KINDS))
