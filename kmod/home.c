@@ -455,15 +455,15 @@ int rdlock_home_start(struct rdlock_space *space)
 	home->wq = alloc_ordered_workqueue("rdlock_home", WQ_MEM_RECLAIM);
 	if (!home->wq)
 		goto err_free;
-	space->home = home;
 	home->listener = rdf_listen(space->dom, &space->addr, space->hash, rdlock_member_request, home);
 	err = PTR_ERR_OR_ZERO(home->listener);
 	if (err)
 		goto err_wq;
+	/* Last: lists and dumps look at it without a lock. Pairs with the dependency of their reads. */
+	smp_store_release(&space->home, home);
 	return 0;
 
 err_wq:
-	space->home = NULL;
 	destroy_workqueue(home->wq);
 err_free:
 	kvfree(home);
