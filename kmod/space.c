@@ -275,17 +275,28 @@ int rdlock_space_create(const struct rdlock_space_params *p)
 			err = -ENODEV;
 		goto err_unlist;
 	}
+	/* The device may go from now on: then space_down() comes before all of this or after it. */
+	mutex_lock(&space->down_mutex);
+	if (space->down) {
+		err = -ENODEV;
+		goto err_dom;
+	}
 	spin_lock_bh(&space->lock);
 	space->dom = dom;
 	spin_unlock_bh(&space->lock);
 	rdlock_session_start_local(space);
 	err = rdlock_home_start(space);
+	mutex_unlock(&space->down_mutex);
 	if (err)
 		goto err_down;
 	space_publish(space);
 	rdlock_space_unref(space);
 	return 0;
 
+err_dom:
+	mutex_unlock(&space->down_mutex);
+	rdf_dom_destroy(dom);
+	goto err_unlist;
 err_down:
 	space_down(space, err, false);
 err_unlist:
