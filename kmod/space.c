@@ -224,6 +224,7 @@ static void space_publish(struct rdlock_space *space)
 {
 	rdlock_debugfs_add(space);
 	spin_lock_bh(&space->lock);
+	space->made = true;
 	if (space->state != RDLOCK_SPACE_STOPPING && space->state != RDLOCK_SPACE_DEAD)
 		space->stopping = false;
 	spin_unlock_bh(&space->lock);
@@ -458,8 +459,8 @@ static int space_remove(struct net *net, const void *name, u32 len, bool home, b
 	busy = space->openers || members;
 	if (space->state == RDLOCK_SPACE_STOPPING) {
 		err = -ENOENT;		/* somebody else is at it */
-	} else if (space->stopping && space->state != RDLOCK_SPACE_DEAD) {
-		err = -EBUSY;		/* not yet made */
+	} else if (!space->made) {
+		err = -EBUSY;		/* whoever makes it, or fails to, is still at it */
 	} else if (busy && !force) {
 		err = -EBUSY;
 	} else {

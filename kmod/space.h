@@ -62,6 +62,7 @@ struct rdlock_space_params {
  * @lock: protects the fields that name it; innermost but for the fabric's locks; taken with BH off
  * @state, @reason, @since: see rdlock_space_set_state_locked(). Protected by @lock.
  * @stopping: no new opener. Protected by @lock.
+ * @made: create or join is through with it. Protected by @lock.
  * @instance: random number of the space's creation; a member learns it in WELCOME. Protected by @lock.
  * @dom: RDMA domain; set by create and by the session, both before anything uses it. Protected by @lock where it
  *   changes.
@@ -99,6 +100,7 @@ struct rdlock_space {
 	spinlock_t lock;
 	u32 openers;
 	bool stopping;
+	bool made;
 	enum rdlock_space_state state;
 	int reason;
 	u64 since;
