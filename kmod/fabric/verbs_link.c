@@ -382,6 +382,7 @@ struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_sto
 	rdf_count(dom, RDF_STAT_connect);
 
 	rdf_link_get(link);		/* the caller's */
+	rdf_link_get(link);		/* ours: ->down() may come, and give the caller's back, before we return */
 	rdf_link_publish(link, timeout_ms);
 	/*
 	 * The device may have gone between the check and the list; whoever killed the list's links did not see this
@@ -389,6 +390,7 @@ struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_sto
 	 */
 	if (rdf_dom_gone(dom))
 		rdf_link_kill(link, -ENODEV);
+	rdf_link_put(link);
 	return link;
 }
 
