@@ -168,9 +168,11 @@ void rdlock_handle_close(struct rdlock *l)
 	spin_lock_bh(&a->lock);
 	l->fn = NULL;
 	handle_withdraw(l);
+	/* A function that runs just now may acquire again: refused from here on. */
+	WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
 	list_del_init(&l->all);
 	spin_unlock_bh(&a->lock);
-	/* After fn is NULL nobody queues the work again, after IDLE nobody starts the timer. */
+	/* After fn is NULL nobody queues the work again, after REVOKED nobody starts the timer. */
 	hrtimer_cancel(&l->timer);
 	if (cancel_work_sync(&l->work))
 		rdlock_agent_put(a);
