@@ -58,7 +58,7 @@ static bool agent_settled(void *arg)
 {
 	struct rdlock_agent *a = arg;
 
-	return READ_ONCE(a->registered) || READ_ONCE(a->open_err);
+	return READ_ONCE(a->registered) || READ_ONCE(a->open_err) || rdlock_space_is_stopping(a->space);
 }
 
 /* What to say when a deadline passed: was it the lock, or the home? */
@@ -75,19 +75,25 @@ static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interr
 {
 	int err;
 
-	if (rdlock_space_is_stopping(a->space))
-		return -ESHUTDOWN;
-	err = rdlock_sleep_until(&a->wq, agent_settled, a, deadline, interruptible);
-	if (err == -ETIMEDOUT)
-		err = timeout_error(a->space);
-	if (err)
-		return err;
-	spin_lock_bh(&a->lock);
-	if (!a->registered)
-		err = a->open_err;
-	else if (a->key.kind && a->core.kind != a->key.kind)
-		err = -EEXIST;
-	spin_unlock_bh(&a->lock);
+	bool settled;
+
+	do {
+		if (rdlock_space_is_stopping(a->space))
+			return -ESHUTDOWN;
+		err = rdlock_sleep_until(&a->wq, agent_settled, a, deadline, interruptible);
+		if (err == -ETIMEDOUT)
+			err = timeout_error(a->space);
+		if (err)
+			return err;
+		spin_lock_bh(&a->lock);
+		/* Not so any more: the session was lost again, or the next opener makes the work ask again. */
+		settled = a->registered || a->open_err;
+		if (!a->registered)
+			err = a->open_err;
+		else if (a->key.kind && a->core.kind != a->key.kind)
+			err = -EEXIST;
+		spin_unlock_bh(&a->lock);
+	} while (!settled);
 	return err;
 }
 
