@@ -276,11 +276,16 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);
+	if (l->fn) {
+		/* Decided or not, the result is the function's. */
+		err = -EBUSY;
+		goto out_unlock;
+	}
 	/*
 	 * An asynchronous request of this handle: its result, or that it still waits. A grant is had by waiting calls
 	 * too.
 	 */
-	if (!try && !l->fn && l->async && l->mode == mode && (nowait || l->state == RDLOCK_FD_GRANTED)) {
+	if (!try && l->async && l->mode == mode && (nowait || l->state == RDLOCK_FD_GRANTED)) {
 		if (l->state == RDLOCK_FD_PENDING)
 			err = -EAGAIN;
 		else
