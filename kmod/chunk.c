@@ -51,6 +51,8 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u
 	}
 	if (err) {
 		home->broken = true;
+		/* Here, because nothing else may ever run: who waits for this lock sends no messages. */
+		rdlock_space_give_up(home->space, -EIO);
 		return -EIO;
 	}
 	*old = home->op.old;

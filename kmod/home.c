@@ -374,8 +374,6 @@ static void home_rx_work(struct work_struct *work)
 	mutex_lock(&home->mutex);
 	while (!home->stopping && (rx = home_rx_next(home)))
 		home_rx_one(home, rx);
-	if (home->broken && !home->stopping)
-		rdlock_space_give_up(home->space, -EIO);
 	mutex_unlock(&home->mutex);
 }
 
