@@ -40,6 +40,9 @@ static void member_remove(struct rdlock_member *m)
 	lockdep_assert_held(&home->mutex);
 	home->member[m->node] = NULL;
 	WRITE_ONCE(home->nr_members, home->nr_members - 1);
+	/* It waits for an answer to its HELLO, which it would never get. */
+	if (m->next)
+		rdf_link_kill(m->next->link, -ETIMEDOUT);
 	rdlock_home_forget(home, m->node);
 	cancel_delayed_work(&m->evict_work);	/* runs on our ordered queue, so not now */
 	kfree(m);
