@@ -504,6 +504,11 @@ static bool agent_register(struct rdlock_agent *a)
 
 	rdlock_session_opening(space, 1);
 	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
+	if (err == -EAGAIN || (err == -ETIMEDOUT && space->session.local)) {
+		/* The lock is being recovered, or the home is slow: nobody else will ask again. */
+		rdlock_session_opening(space, -1);
+		return true;
+	}
 	if (err == -ENOTCONN || err == -ETIMEDOUT) {
 		/* The session's end or its next beginning kicks this work again. */
 		rdlock_session_opening(space, -1);

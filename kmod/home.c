@@ -170,6 +170,8 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 	}
 	if (!err)
 		err = rdlock_chunk_right(key->chunk, peer, &addr);
+	if (err == -ENOTCONN)
+		err = -EAGAIN;		/* of the loopback pair, not of the session */
 	m.h.req = cpu_to_le32(req);
 	m.h.arg = cpu_to_le32(-err);
 	if (!err) {
@@ -187,7 +189,8 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 	rdlock_home_send(home, node, &m.h, sizeof(m));
 }
 
-void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key)
+/* @err: 0, the lock is recovered; -EAGAIN, it is not yet and the node had better ask again. */
+void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key, int err)
 {
 	struct rdlock_parked *p, *n;
 
@@ -196,7 +199,7 @@ void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key)
 
 		list_del(&p->list);
 		if (p->node == home->space->node || (m && m->inc == p->inc))
-			open_reply(home, p->node, p->req, 0, key);
+			open_reply(home, p->node, p->req, err, key);
 		kfree(p);
 	}
 }

@@ -154,7 +154,7 @@ void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link);
 /* @m is gone for good: close what it had open, recover what it held. */
 void rdlock_home_forget(struct rdlock_home *home, u16 node);
 void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key);
-void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key);
+void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key, int err);
 
 /* chunk.c */
 int rdlock_slot_alloc(struct rdlock_home *home, struct rdlock_key *key);

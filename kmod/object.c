@@ -89,7 +89,7 @@ static int counter_register(struct rdlock_counter *c, u32 cells)
 		return -EKEYREVOKED;
 	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
 	if (err)
-		return err;
+		return err == -EAGAIN ? -ENOTCONN : err;
 	c->cells = le32_to_cpu(rep.o.cells);
 	c->addr.addr = le64_to_cpu(rep.o.addr);
 	c->addr.rkey = le32_to_cpu(rep.o.rkey);

@@ -97,7 +97,7 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		rdlock_home_send(home, node, &m.h, sizeof(m));
 	}
 	kvfree(r);
-	rdlock_key_unpark(home, key);
+	rdlock_key_unpark(home, key, 0);
 	if (key->again) {
 		bool clear = key->again_clear, died = key->died;
 
@@ -212,6 +212,8 @@ void rdlock_recover_retry(struct work_struct *work)
 			for (node = 0; node < RDL_MAX_NODES; node++)
 				if (key->rec->expect[node / 64] >> (node % 64) & 1)
 					send_freeze(home, key, node);
+			/* Well before RDLOCK_CALL_MS, after which they would take the whole link for dead. */
+			rdlock_key_unpark(home, key, -EAGAIN);
 		}
 		more |= key->rec || key->again;
 		rdlock_key_maybe_free(home, key);
