@@ -11,6 +11,7 @@
  * "not free" and "queued". The sleeper reads its own state after prepare_to_wait(); wake_up() follows the store of the
  * state (the barrier pair is set_current_state() there and the one in wake_up() here).
  */
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -24,6 +25,9 @@
 #include "trace.h"
 #include "wait.h"
 #include "compat.h"
+
+/* Pause before a lock is opened again that could not be. */
+#define AGENT_AGAIN_MS	50
 
 static void agent_work(struct work_struct *work);
 static void agent_op_done(struct rdf_op *op);
@@ -484,7 +488,7 @@ static bool agent_register(struct rdlock_agent *a)
 	struct rdlock_space *space = a->space;
 	struct rdl_event ev = {};
 	u32 no, old_table = 0, old_slot = 0;
-	bool had = false, moved = false, stale;
+	bool had = false, moved = false, stale, again;
 	int err;
 
 	req.o.obj = RDL_OBJ_LOCK;
@@ -540,11 +544,16 @@ static bool agent_register(struct rdlock_agent *a)
 
 	spin_lock_bh(&a->lock);
 	if (err) {
-		a->open_err = err;
+		/* No opener hears of it when a lock that is open is opened again: then go on until it succeeds. */
+		again = a->registered;
+		if (!again)
+			a->open_err = err;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
-		return false;
+		if (again)
+			msleep(AGENT_AGAIN_MS);
+		return again;
 	}
 	a->table = le32_to_cpu(rep.h.table);
 	a->slot = le32_to_cpu(rep.h.lock);
