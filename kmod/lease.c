@@ -31,7 +31,7 @@ void rdlock_lease_hb_work(struct work_struct *work)
 	s->hb++;
 	s->hb_sent[s->hb % RDLOCK_NR_HB] = ktime_get_boottime_ns();
 	m.arg = cpu_to_le32(s->hb);
-	queue_delayed_work(rdlock_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
+	queue_delayed_work(rdlock_lease_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
 	spin_unlock_bh(&space->lock);
 	/* A failure shows as a lease that is not renewed. */
 	rdlock_session_send(space, &m, sizeof(m));
@@ -58,7 +58,7 @@ void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
 			rdlock_stat_inc(space, heartbeat);
 		}
 		if (s->lease_low)
-			mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+			mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 	}
 	spin_unlock_bh(&space->lock);
 }
@@ -82,7 +82,7 @@ void rdlock_lease_work(struct work_struct *work)
 		/* The clock of timers stops in suspend; waking up early costs little and late would be unsafe. */
 		u64 left = min_t(u64, s->lease_end - now, NSEC_PER_SEC / 4);
 
-		queue_delayed_work(rdlock_wq, &s->lease_work, nsecs_to_jiffies(left) + 1);
+		queue_delayed_work(rdlock_lease_wq, &s->lease_work, nsecs_to_jiffies(left) + 1);
 	}
 	spin_unlock_bh(&space->lock);
 	if (armed && over)

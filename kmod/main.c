@@ -15,6 +15,7 @@
 #include "space.h"
 
 struct workqueue_struct *rdlock_wq;
+struct workqueue_struct *rdlock_lease_wq;
 struct dentry *rdlock_debugfs;
 
 unsigned int rdlock_budget = RDL_BUDGET;
@@ -33,9 +34,12 @@ static int __init rdlock_init(void)
 	rdlock_wq = alloc_workqueue("rdlock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rdlock_wq)
 		goto err_debugfs;
+	rdlock_lease_wq = alloc_workqueue("rdlock_lease", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!rdlock_lease_wq)
+		goto err_wq;
 	err = rdf_init();
 	if (err)
-		goto err_wq;
+		goto err_lease_wq;
 	err = rdlock_space_init();
 	if (err)
 		goto err_fabric;
@@ -49,6 +53,8 @@ err_space:
 err_fabric:
 	drain_workqueue(rdlock_wq);
 	rdf_exit();
+err_lease_wq:
+	destroy_workqueue(rdlock_lease_wq);
 err_wq:
 	destroy_workqueue(rdlock_wq);
 	rcu_barrier();
@@ -64,6 +70,7 @@ static void __exit rdlock_exit(void)
 	/* Frees of spaces and agents are queued by the last references; they may queue each other. */
 	drain_workqueue(rdlock_wq);
 	rdf_exit();
+	destroy_workqueue(rdlock_lease_wq);
 	destroy_workqueue(rdlock_wq);
 	/* Agents are freed by RCU callbacks whose code is ours. */
 	rcu_barrier();

@@ -7,8 +7,10 @@
 struct dentry;
 struct workqueue_struct;
 
-/* Unbound; for work that may block on its own (agents, heartbeats, leases). */
+/* Unbound; for work that may block on its own (agents, ends of spaces). */
 extern struct workqueue_struct *rdlock_wq;
+/* Heartbeats and leases: a queue has a limit of running items, and these must not wait behind agents that block. */
+extern struct workqueue_struct *rdlock_lease_wq;
 extern struct dentry *rdlock_debugfs;
 
 /* Module parameters. */

@@ -182,7 +182,7 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 		s->last_err = -EKEYREVOKED;
 		s->lease_end = 0;
 		rdf_link_kill(s->link, -EKEYREVOKED);
-		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+		mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 		goto out_unlock;
 	}
 	s->other_instance = space->instance && space->instance != instance;
@@ -202,8 +202,8 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	rdlock_space_set_state_locked(space, RDLOCK_SPACE_READY, 0);
 	rdlock_stat_inc(space, session);
 	queue_work(space->wq, &s->up_work);
-	mod_delayed_work(rdlock_wq, &s->hb_work, 0);
-	mod_delayed_work(rdlock_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
+	mod_delayed_work(rdlock_lease_wq, &s->hb_work, 0);
+	mod_delayed_work(rdlock_lease_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
 out_unlock:
 	spin_unlock_bh(&space->lock);
 	session_event(space);
@@ -269,7 +269,7 @@ void rdlock_session_doubt(struct rdlock_space *space)
 	if (s->link)
 		rdf_link_kill(s->link, -EPROTO);
 	if (!s->stopped)
-		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+		mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 	spin_unlock_bh(&space->lock);
 }
 
@@ -298,7 +298,7 @@ void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, 
 		s->lease_end = 0;
 		if (s->link)
 			rdf_link_kill(s->link, -ESHUTDOWN);
-		mod_delayed_work(rdlock_wq, &s->lease_work, 0);
+		mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 		spin_unlock_bh(&space->lock);
 		break;
 	case RDL_MSG_BYE_ACK:

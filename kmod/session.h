@@ -94,8 +94,8 @@ struct rdlock_session {
 	struct completion bye;
 	struct delayed_work connect_work;	/* on space->wq: make a domain and a link */
 	struct work_struct up_work;		/* on space->wq: open everything again */
-	struct delayed_work hb_work;		/* on rdlock_wq: a heartbeat */
-	struct delayed_work lease_work;		/* on rdlock_wq: the lease may have run out */
+	struct delayed_work hb_work;		/* on rdlock_lease_wq: a heartbeat */
+	struct delayed_work lease_work;		/* on rdlock_lease_wq: the lease may have run out */
 };
 
 void rdlock_session_init(struct rdlock_space *space, bool local);
