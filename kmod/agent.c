@@ -110,7 +110,7 @@ static void handle_wake(struct rdlock *l)
 {
 	/* Order: the state was stored before; pairs with set_current_state() in the sleeper (prepare_to_wait()). */
 	wake_up_all(&l->wq);
-	if (l->fn && queue_work(rdlock_wq, &l->work))
+	if (l->fn && queue_work(rdlock_fn_wq, &l->work))
 		rdlock_agent_get(l->agent);
 }
 

@@ -16,6 +16,7 @@
 
 struct workqueue_struct *rdlock_wq;
 struct workqueue_struct *rdlock_lease_wq;
+struct workqueue_struct *rdlock_fn_wq;
 struct dentry *rdlock_debugfs;
 
 unsigned int rdlock_budget = RDL_BUDGET;
@@ -37,9 +38,12 @@ static int __init rdlock_init(void)
 	rdlock_lease_wq = alloc_workqueue("rdlock_lease", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	if (!rdlock_lease_wq)
 		goto err_wq;
+	rdlock_fn_wq = alloc_workqueue("rdlock_fn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdlock_fn_wq)
+		goto err_lease_wq;
 	err = rdf_init();
 	if (err)
-		goto err_lease_wq;
+		goto err_fn_wq;
 	err = rdlock_space_init();
 	if (err)
 		goto err_fabric;
@@ -53,6 +57,8 @@ err_space:
 err_fabric:
 	drain_workqueue(rdlock_wq);
 	rdf_exit();
+err_fn_wq:
+	destroy_workqueue(rdlock_fn_wq);
 err_lease_wq:
 	destroy_workqueue(rdlock_lease_wq);
 err_wq:
@@ -67,6 +73,7 @@ static void __exit rdlock_exit(void)
 {
 	rdlock_dev_exit();
 	rdlock_space_exit();
+	destroy_workqueue(rdlock_fn_wq);
 	/* Frees of spaces and agents are queued by the last references; they may queue each other. */
 	drain_workqueue(rdlock_wq);
 	rdf_exit();

@@ -11,6 +11,8 @@ struct workqueue_struct;
 extern struct workqueue_struct *rdlock_wq;
 /* Heartbeats and leases: a queue has a limit of running items, and these must not wait behind agents that block. */
 extern struct workqueue_struct *rdlock_lease_wq;
+/* Consumers' functions, which may sleep, even for what our own works are to bring about. */
+extern struct workqueue_struct *rdlock_fn_wq;
 extern struct dentry *rdlock_debugfs;
 
 /* Module parameters. */

@@ -399,7 +399,7 @@ static enum hrtimer_restart handle_timer(struct hrtimer *t)
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		rdlock_agent_cancel(a, l);
 		wake_up_all(&l->wq);
-		if (l->fn && queue_work(rdlock_wq, &l->work))
+		if (l->fn && queue_work(rdlock_fn_wq, &l->work))
 			rdlock_agent_get(a);
 	}
 	spin_unlock_bh(&a->lock);
