@@ -637,6 +637,9 @@ static void agent_work(struct work_struct *work)
 		} else {
 			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
 		}
+		/* Everything is about to be revoked; the work that does it kicks us afterwards. */
+		if (READ_ONCE(space->session.other_instance))
+			want = false;
 		a->asking = want;
 		mutex_unlock(&space->agents_mutex);
 		if (!want)

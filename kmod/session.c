@@ -515,10 +515,14 @@ static void up_work(struct work_struct *work)
 
 	spin_lock_bh(&space->lock);
 	other = s->other_instance;
-	s->other_instance = false;
 	spin_unlock_bh(&space->lock);
-	if (other)
+	if (other) {
+		/* Until it is over no agent opens its lock in the new instance. */
 		rdlock_agents_each(space, agent_revoke, NULL);
+		spin_lock_bh(&space->lock);
+		s->other_instance = false;
+		spin_unlock_bh(&space->lock);
+	}
 	rdlock_agents_each(space, agent_again, NULL);
 }
 
