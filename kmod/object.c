@@ -90,6 +90,9 @@ static int counter_register(struct rdlock_counter *c, u32 cells)
 	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
 	if (err)
 		return err == -EAGAIN ? -ENOTCONN : err;
+	/* The answer may be of a newer instance than the one we looked at: ask again, and see that it is. */
+	if (READ_ONCE(c->space->instance) != instance)
+		return -ENOTCONN;
 	c->cells = le32_to_cpu(rep.o.cells);
 	c->addr.addr = le64_to_cpu(rep.o.addr);
 	c->addr.rkey = le32_to_cpu(rep.o.rkey);
