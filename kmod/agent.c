@@ -469,6 +469,12 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 		}
 	}
 	spin_unlock_bh(&a->lock);
+	/*
+	 * LOST arms no timer. One that ran late, after the space is down, would queue work while the module drains its
+	 * queue.
+	 */
+	if (all && hrtimer_cancel(&a->timer))
+		rdlock_agent_put(a);
 	wake_up_all(&a->wq);
 }
 
