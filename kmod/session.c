@@ -461,6 +461,9 @@ static void connect_work(struct work_struct *work)
 	}
 	if (stopped)
 		return;
+	/* Between two attempts nothing of ours keeps the namespace; when it is going, its end stops us in a moment. */
+	if (!maybe_get_net(space->net))
+		return;
 	if (!dom) {
 		dom = rdf_dom_create(space->net, &space->addr, 0, RDLOCK_CALL_MS, &session_dom_ops, space);
 		if (IS_ERR(dom)) {
@@ -478,6 +481,7 @@ static void connect_work(struct work_struct *work)
 	link = rdf_link_connect(dom, &space->addr, &hello, timeout_ms, &session_link_ops, space);
 	if (!IS_ERR(link)) {
 		session_adopt(space, link);
+		put_net(space->net);
 		return;
 	}
 	err = PTR_ERR(link);
@@ -486,6 +490,7 @@ static void connect_work(struct work_struct *work)
 	spin_unlock_bh(&space->lock);
 
 out_retry:
+	put_net(space->net);
 	spin_lock_bh(&space->lock);
 	s->last_err = err;
 	s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);

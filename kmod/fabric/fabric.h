@@ -212,7 +212,7 @@ struct rdf_dom_ops {
 
 /**
  * rdf_dom_create - take a device into use for a space
- * @net: net namespace
+ * @net: net namespace; the caller has a reference to it, until this returns
  * @addr: RDF_DOM_HOME: a local address of the device; else: the peer's address, the device is the one that routes to it
  * @flags: RDF_DOM_*
  * @timeout_ms: bound for address resolution
@@ -268,7 +268,7 @@ struct rdf_addr rdf_mr_addr(struct rdf_mr *mr);
 
 /**
  * rdf_link_connect - start connecting both channels
- * @dom: domain
+ * @dom: domain; the caller has a reference to its net namespace
  * @dst: the peer's address and port
  * @hello: node, inc, space_hash filled in
  * @timeout_ms: bound of the whole attempt; then ->down(-ETIMEDOUT)

@@ -9,6 +9,7 @@
  */
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "verbs.h"
 
@@ -193,6 +194,8 @@ static void rdf_link_bury(struct rdf_link *link)
 	if (!link->loop) {
 		rdf_count(dom, RDF_STAT_link_down);
 		link->ops->down(link, err);
+		if (link->active)
+			put_net(dom->net);
 		spin_lock_bh(&dom->lock);
 		list_del_init(&link->node);
 		if (!--dom->nr_links)
@@ -380,6 +383,7 @@ struct rdf_link *rdf_link_connect(struct rdf_dom *dom, const struct sockaddr_sto
 	link->want_start = true;
 	link->start = RDF_CHAN_MSG;
 	rdf_count(dom, RDF_STAT_connect);
+	get_net(dom->net);		/* for ids that are made later; until rdf_link_bury() */
 
 	rdf_link_get(link);		/* the caller's */
 	rdf_link_get(link);		/* ours: ->down() may come, and give the caller's back, before we return */
