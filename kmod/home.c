@@ -74,7 +74,7 @@ static struct rdlock_key *key_find(struct rdlock_home *home, u8 obj, const u8 *n
 	return NULL;
 }
 
-static struct rdlock_key *key_create(struct rdlock_home *home, const struct rdl_msg_open *o)
+static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_msg_open *o)
 {
 	struct rdlock_key *key;
 	int err;
@@ -225,7 +225,7 @@ static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *
 	key = key_find(home, o->obj, o->key, o->key_len);
 	err = open_check(o, key);
 	if (!err && !key) {
-		key = key_create(home, o);
+		key = key_make(home, o);
 		err = PTR_ERR_OR_ZERO(key);
 	}
 	if (err) {
