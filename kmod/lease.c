@@ -67,8 +67,8 @@ void rdlock_lease_work(struct work_struct *work)
 {
 	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, lease_work);
 	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
-	bool low, over, armed;
-	u64 now;
+	bool low, over, armed, waits;
+	u64 now, left;
 	int err;
 
 	spin_lock_bh(&space->lock);
@@ -78,10 +78,17 @@ void rdlock_lease_work(struct work_struct *work)
 	over = now >= s->lease_end;
 	armed = s->id && !s->stopped;
 	err = s->last_err ? s->last_err : -ETIMEDOUT;
-	if (armed && !over) {
+	/* A home that dies with our HELLO leaves a link on which nothing is sent, and so nothing fails. */
+	waits = s->link && !s->up && s->hello_sent && !s->stopped;
+	if (waits && now >= s->hello_sent + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC) {
+		rdf_link_kill(s->link, -ETIMEDOUT);
+		waits = false;
+	}
+	if (armed ? !over : waits) {
 		/* The clock of timers stops in suspend; waking up early costs little and late would be unsafe. */
-		u64 left = min_t(u64, s->lease_end - now, NSEC_PER_SEC / 4);
-
+		left = NSEC_PER_SEC / 4;
+		if (armed)
+			left = min_t(u64, s->lease_end - now, left);
 		queue_delayed_work(rdlock_lease_wq, &s->lease_work, nsecs_to_jiffies(left) + 1);
 	}
 	spin_unlock_bh(&space->lock);

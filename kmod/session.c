@@ -366,6 +366,8 @@ static void session_up(struct rdf_link *link)
 	m.p.name_len = space->name_len;
 	memcpy(m.p.name, space->name, sizeof(m.p.name));
 	s->hello_sent = ktime_get_boottime_ns();
+	if (!s->stopped)
+		queue_delayed_work(rdlock_lease_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
 	spin_unlock_bh(&space->lock);
 	if (rdf_send(link, &m.h, sizeof(m)))
 		rdf_link_kill(link, -ENOTCONN);
@@ -383,6 +385,7 @@ static void session_down(struct rdf_link *link, int err)
 		return;
 	}
 	s->link = NULL;
+	s->hello_sent = 0;
 	/* The errno that the user interface names for it. */
 	if (err == -ENOENT)
 		err = -ECONNREFUSED;

@@ -52,7 +52,8 @@ struct rdlock_space;
  * @lease_low: an agent holds back a grant until the lease is renewed. Protected by space->lock.
  * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by
  *   space->lock.
- * @hello_sent: boottime ns of the last HELLO, where the lease of a new session starts. Protected by space->lock.
+ * @hello_sent: boottime ns of this link's HELLO, where the lease of a new session starts; 0: not sent. Protected by
+ *   space->lock.
  * @connecting: rdf_link_connect() was called, its link is not known here yet. Protected by space->lock.
  * @other_instance: the space was created anew since; all handles are to be revoked. Protected by space->lock.
  * @last_err: why there is no session, negative errno. Protected by space->lock.
@@ -95,7 +96,7 @@ struct rdlock_session {
 	struct delayed_work connect_work;	/* on space->wq: make a domain and a link */
 	struct work_struct up_work;		/* on space->wq: open everything again */
 	struct delayed_work hb_work;		/* on rdlock_lease_wq: a heartbeat */
-	struct delayed_work lease_work;		/* on rdlock_lease_wq: the lease may have run out */
+	struct delayed_work lease_work;		/* on rdlock_lease_wq: the lease or the wait for WELCOME may be over */
 };
 
 void rdlock_session_init(struct rdlock_space *space, bool local);
