@@ -26,8 +26,11 @@
 #include "wait.h"
 #include "compat.h"
 
-/* Pause before a lock is opened again that could not be. */
-#define AGENT_AGAIN_MS	50
+/*
+ * Pause before the home is asked again to open a lock. Longer than the home takes to repeat a FREEZE: while we ask for
+ * any lock, those of locks that are unknown here stay without answer, see lock_unknown().
+ */
+#define AGENT_AGAIN_MS	600
 
 static void agent_work(struct work_struct *work);
 static void agent_op_done(struct rdf_op *op);
@@ -514,15 +517,13 @@ static bool agent_register(struct rdlock_agent *a)
 
 	rdlock_session_opening(space, 1);
 	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
-	if (err == -EAGAIN || (err == -ETIMEDOUT && space->session.local)) {
-		/* The lock is being recovered, or the home is slow: nobody else will ask again. */
+	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
 		rdlock_session_opening(space, -1);
+		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
+		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))
+			return false;
+		msleep(AGENT_AGAIN_MS);
 		return true;
-	}
-	if (err == -ENOTCONN || err == -ETIMEDOUT) {
-		/* The session's end or its next beginning kicks this work again. */
-		rdlock_session_opening(space, -1);
-		return false;
 	}
 
 	/*
