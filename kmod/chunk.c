@@ -5,6 +5,7 @@
  * A word is stored by the CPU only before its page is registered; afterwards only by atomics over the loopback pair,
  * because on rxe the CPU and the device do not exclude each other.
  */
+#include <linux/delay.h>
 #include <linux/slab.h>
 
 #include "home.h"
@@ -14,6 +15,10 @@
 
 /* 128 Mi words would be far past rdlock_max_keys; this only keeps numbers in range. */
 #define CHUNKS_MAX	(1u << 18)
+
+/* How long the loopback pair may be away, less than it takes a node to be evicted. */
+#define LOOP_TRIES	20
+#define LOOP_PAUSE_MS	100
 
 u32 rdlock_next_epoch(u32 epoch)
 {
@@ -27,16 +32,16 @@ static void home_op_done(struct rdf_op *op)
 	complete(&container_of(op, struct rdlock_home, op)->op_done);
 }
 
-/* One loopback operation. The fabric completes every op it took, in bounded time, so waiting is bounded too. */
-static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
+/*
+ * One try at a loopback operation. The fabric completes every op it took, in bounded time, so waiting is bounded too.
+ * -ENOTCONN: certainly not done; -EIO: not known.
+ */
+static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
 {
 	struct rdf_link *loop = rdf_dom_loop(home->space->dom);
 	struct rdf_addr addr = rdf_mr_addr(key->chunk->self_mr);
 	int err;
 
-	lockdep_assert_held(&home->mutex);
-	if (home->broken)
-		return -EIO;
 	addr.addr += (u64)key->index * sizeof(u64);
 	rdf_op_init(&home->op, home_op_done);
 	reinit_completion(&home->op_done);
@@ -44,19 +49,54 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u
 		err = rdf_cas(loop, &home->op, addr, a, b);
 	else
 		err = rdf_faa(loop, &home->op, addr, a);
-	if (!err) {
-		wait_for_completion(&home->op_done);
-		if (home->op.outcome != RDF_OK)
-			err = -EIO;
-	}
-	if (err) {
-		home->broken = true;
-		/* Here, because nothing else may ever run: who waits for this lock sends no messages. */
-		rdlock_space_give_up(home->space, -EIO);
-		return -EIO;
-	}
+	if (err)
+		return err;
+	wait_for_completion(&home->op_done);
 	*old = home->op.old;
-	return 0;
+	switch (home->op.outcome) {
+	case RDF_OK:
+		return 0;
+	case RDF_FAILED:
+		return -ENOTCONN;
+	case RDF_AMBIGUOUS:
+		break;
+	}
+	return -EIO;
+}
+
+/*
+ * One loopback operation. The fabric makes a broken pair anew, with the old one destroyed; a device whose network is down
+ * for a moment must not cost the space. So what was certainly not done is tried again for a while. A read is repeated
+ * whatever became of it. A CAS of unknown outcome is settled by a read: the word has the new value, then it was done,
+ * or it has another, which is what a CAS that failed would have seen.
+ */
+static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
+{
+	bool unknown = false;
+	int tries, err = -EIO;
+
+	lockdep_assert_held(&home->mutex);
+	if (home->broken)
+		return -EIO;
+	for (tries = 0; tries < LOOP_TRIES && !rdf_dom_gone(home->space->dom); tries++) {
+		if (tries)
+			msleep(LOOP_PAUSE_MS);
+		if (cas && !unknown)
+			err = home_op_once(home, key, true, a, b, old);
+		else
+			err = home_op_once(home, key, false, cas ? 0 : a, 0, old);
+		if (!err && unknown && *old == b)
+			*old = a;
+		if (!err)
+			return 0;
+		if (err == -EINVAL)
+			break;
+		unknown |= err == -EIO;
+	}
+	home->broken = true;
+	/* Here, because nothing else may ever run: who waits for this lock sends no messages. */
+	rdlock_space_give_up(home->space, -EIO);
+	return -EIO;
 }
 
 int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old)
