@@ -65,10 +65,10 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, bool c
 }
 
 /*
- * One loopback operation. The fabric makes a broken pair anew, with the old one destroyed; a device whose network is down
- * for a moment must not cost the space. So what was certainly not done is tried again for a while. A read is repeated
- * whatever became of it. A CAS of unknown outcome is settled by a read: the word has the new value, then it was done,
- * or it has another, which is what a CAS that failed would have seen.
+ * One loopback operation. The fabric makes a broken pair anew, with the old one destroyed; a device whose network is
+ * down for a moment must not cost the space. So what was certainly not done is tried again for a while. A read is
+ * repeated whatever became of it. A CAS of unknown outcome is settled by a read: the word has the new value, then it
+ * was done, or it has another, which is what a CAS that failed would have seen.
  */
 static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
 {

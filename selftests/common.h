@@ -2,9 +2,9 @@
 /*
  * What the test programs share: raw ioctls with negative errnos, and the space they run in.
  *
- * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1) and RDLOCK_NODE (0) name the space, its home's address and this node's id, IP
- * this node's address. A program creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and leaves it
- * standing: the next one uses it too.
+ * RDLOCK_SPACE (t), RDLOCK_ADDR (10.77.0.1) and RDLOCK_NODE (0) name the space, its home's address and this node's id,
+ * IP this node's address. A program creates the space if nobody has, or, when RDLOCK_NODE is not 0, joins it, and
+ * leaves it standing: the next one uses it too.
  */
 #ifndef RDLOCK_TEST_COMMON_H
 #define RDLOCK_TEST_COMMON_H

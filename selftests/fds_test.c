@@ -364,7 +364,6 @@ static void is_wrong(const char *what, int ret)
 	diag("%s says %d (%s)", what, ret, ret < 0 ? strerrorname_np(-ret) : "");
 }
 
-
 /* C21 */
 static void *random_calls(void *arg)
 {
