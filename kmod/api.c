@@ -197,8 +197,8 @@ RDLOCK_EXPORT(rdlock_acquire_async);
  * rdlock_cancel - withdraw an asynchronous acquire
  * @lock: lock
  *
- * Context: process. Return: 0: it is withdrawn, or was granted and is given back, and its function is not called any
- * more (it may be running); -ENOENT: there was none.
+ * Context: process. Return: 0: it is withdrawn, or was granted and is given back; -EKEYREVOKED: it ended by the loss of
+ * the handle; -ENOENT: there was none. In no case is its function called any more, but it may be running.
  */
 int rdlock_cancel(struct rdlock *lock)
 {
