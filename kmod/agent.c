@@ -322,7 +322,8 @@ static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 		 * A word that cannot be, on a link that works: nothing else would bring the home to recover the lock,
 		 * so open it again, which says that it is needed.
 		 */
-		if (a->core.st == RDL_ST_AMBIG && st != RDL_ST_AMBIG && !a->core.landing) {
+		if (a->core.st == RDL_ST_AMBIG && st != RDL_ST_AMBIG &&
+		    (!a->core.landing || a->space->session.local)) {
 			a->session = 0;
 			rdlock_agent_kick(a);
 		}
