@@ -88,11 +88,19 @@ static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interr
 		spin_lock_bh(&a->lock);
 		/* Not so any more: the session was lost again, or the next opener makes the work ask again. */
 		settled = a->registered || a->open_err;
-		if (!a->registered)
+		if (!a->registered) {
 			err = a->open_err;
-		else if (a->key.kind && a->core.kind != a->key.kind)
+			/* The space began anew while we asked. An opener has nothing that could be lost: ask again. */
+			if (err == -EKEYREVOKED) {
+				a->open_err = 0;
+				settled = false;
+			}
+		} else if (a->key.kind && a->core.kind != a->key.kind) {
 			err = -EEXIST;
+		}
 		spin_unlock_bh(&a->lock);
+		if (!settled)
+			rdlock_agent_kick(a);
 	} while (!settled);
 	return err;
 }
