@@ -20,6 +20,7 @@
 #include "trace.h"
 
 #define EVICT_NS	((u64)RDLOCK_EVICT_MS * NSEC_PER_MSEC)
+#define LIVE_NS		(3ull * RDLOCK_HB_MS * NSEC_PER_MSEC)
 
 static void evict_arm(struct rdlock_member *m)
 {
@@ -159,7 +160,8 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		return;
 	}
 	spin_lock_bh(&home->lock);
-	live = m->peer && !m->closed && !m->leaving;
+	/* A link whose node is silent may be that of a node that has started anew and lost its good-bye. */
+	live = m->peer && !m->closed && ktime_get_boottime_ns() < m->last_hb + LIVE_NS && !m->leaving;
 	spin_unlock_bh(&home->lock);
 	if (m->inc != peer->inc) {
 		/* Taken by a live node; or by an earlier life of this one, whose time is not over yet. */
