@@ -63,19 +63,34 @@ static int stats_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-void rdlock_debugfs_add(struct rdlock_space *space)
+/*
+ * A name is any bytes, a file name is not: '/', '!' (which the file system shows for '/'), and names that mean
+ * something else here are escaped as unprintable bytes are. A space of another namespace may have the same name.
+ */
+static void dir_name(struct rdlock_space *space, char *buf, size_t size)
 {
-	char name[RDLOCK_NAME_STR + 16], *p;
+	char name[RDLOCK_NAME_STR], *in = name;
+	size_t n = 0;
 
 	rdlock_name_str(name, space->name, space->name_len);
-	/* A name is any bytes, a file name is not; a space of another namespace may have the same one. */
-	for (p = name; *p; p++)
-		if (*p == '/')
-			*p = '!';
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
-		name[0] = '!';
+	if (!strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "fault"))
+		n = scnprintf(buf, size, "%%%02x", *in++);
+	for (; *in; in++) {
+		if (*in == '/' || *in == '!')
+			n += scnprintf(buf + n, size - n, "%%%02x", *in);
+		else
+			n += scnprintf(buf + n, size - n, "%c", *in);
+	}
 	if (space->net != &init_net)
-		snprintf(name + strlen(name), 16, "@%u", space->net->ns.inum);
+		scnprintf(buf + n, size - n, "@%u", space->net->ns.inum);
+}
+
+void rdlock_debugfs_add(struct rdlock_space *space)
+{
+	/* Longest: every byte escaped, and a namespace's number. */
+	char name[RDLOCK_NAME_STR + 16];
+
+	dir_name(space, name, sizeof(name));
 	space->debugfs = debugfs_create_dir(name, rdlock_debugfs);
 	debugfs_create_file("locks", 0400, space->debugfs, space, &locks_fops);
 	debugfs_create_file("peers", 0400, space->debugfs, space, &peers_fops);

@@ -48,7 +48,7 @@ const char *rdlock_name_str(char *buf, const u8 *name, u32 len)
 	u32 i;
 
 	for (i = 0; i < len; i++) {
-		if (isgraph(name[i]) && name[i] != '%')
+		if (isascii(name[i]) && isgraph(name[i]) && name[i] != '%')
 			*p++ = name[i];
 		else
 			p += sprintf(p, "%%%02x", name[i]);

@@ -351,6 +351,7 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_RNR_RETRY	  6	/* finite: 7 would be for ever */
 #define RDF_MAX_PENDING	  64
 #define RDF_CONNECT_MS	  5000
+#define RDF_LOOP_PAUSE_MS 50	/* before a broken loopback pair is made again */
 #define RDF_TEARDOWN_MS	  15000
 
 #endif /* RDF_FABRIC_H */

@@ -7,6 +7,7 @@
  * down never run against each other. What must happen inside a CM handler (the request to connect) is done there, under
  * the handler mutex of that id, which taking down also takes.
  */
+#include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -218,6 +219,10 @@ static void rdf_link_teardown(struct rdf_link *link)
 	if (link->loop && !rdf_dom_gone(link->dom) && !READ_ONCE(link->dom->closing)) {
 		/* An error on the loopback pair must not cost the home its own memory: make a new pair. */
 		rdf_wr_fail_waiting(link);
+		/*
+		 * While the network device is down each new pair breaks at its first operation: not as fast as it can.
+		 */
+		msleep(RDF_LOOP_PAUSE_MS);
 		if (!rdf_link_loop_make(link)) {
 			/* Who said so after the check above found the link dying and did nothing; it is our turn. */
 			if (rdf_dom_gone(link->dom) || READ_ONCE(link->dom->closing))
