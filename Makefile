@@ -95,6 +95,8 @@ install: modules tools ## module, library, command and man pages on this host [D
 		$(DESTDIR)/lib/modules/$(call release,$(KDIR))/extra/rdlock.ko
 	[ -n "$(DESTDIR)" ] || depmod $(call release,$(KDIR))
 	$(MAKE) --no-print-directory -C userspace install DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)"
+	install -D -m 0644 -t $(DESTDIR)/lib/udev/rules.d packaging/udev/*.rules
+	install -D -m 0644 -t $(DESTDIR)/usr/lib/sysusers.d packaging/sysusers.d/*.conf
 
 clean: ## remove build/ (downloads stay in the cache)
 	rm -rf build

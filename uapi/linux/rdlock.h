@@ -192,7 +192,8 @@ struct rdlock_space_create {
  * @uid: see struct rdlock_space_create
  * @gid: see struct rdlock_space_create
  * @reserved: 0
- * @deadline: until then the home is tried again
+ * @deadline: until then a home that cannot be reached is tried again; -ECONNREFUSED, -EBUSY, -ENODEV and -EPROTO end it
+ *   at once
  * @addr: where the home listens
  * @name: the name, zero-filled
  *
