@@ -10,10 +10,11 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import image, judge, ktap, report, scenario  # noqa: E402
+from harness import image, judge, kernel, ktap, machine, report, scenario, wire  # noqa: E402
 
 DENY = [re.compile(r"BUG:"), re.compile(r"Call Trace:")]
-GOOD = "KTAP version 1\n1..2\nok 1 a\nok 2 b\n\n# vm-end: 0\n"
+END = "# vm-end: 0\n# vm-off: 0\n"
+GOOD = "KTAP version 1\n# vm-begin: 0\n1..2\nok 1 a\nok 2 b\n\n" + END
 
 
 def judged(text, console="", ended="poweroff", allow=(), **more):
@@ -57,7 +58,7 @@ class Parser(unittest.TestCase):
         self.assertTrue(ktap.parse("1..2\nok 1 a\nok 1 b\n").errors)
 
     def test_bail_and_end(self):
-        s = ktap.parse("Bail out! broken\n# vm-end: 1\n")
+        s = ktap.parse("Bail out! broken\n# vm-end: 1\n# vm-off: 0\n")
         self.assertEqual((s.bail, s.end), ("broken", 1))
 
 
@@ -78,7 +79,7 @@ class Judge(unittest.TestCase):
 
     def test_no_plan(self):
         self.assertEqual(self.kinds(GOOD.replace("1..2\n", "")), {"noplan"})
-        self.assertEqual(self.kinds("# vm-end: 0\n"), {"noplan"})
+        self.assertEqual(self.kinds(END), {"noplan"})
 
     def test_silent(self):
         self.assertEqual(self.kinds(""), {"noplan", "died"})
@@ -89,16 +90,16 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.kinds(GOOD + "1..2\n"), {"badplan"})
 
     def test_nested_count(self):
-        self.assertEqual(self.kinds("1..1\n  1..2\n  ok 1 x\nok 1 p\n# vm-end: 0\n"), {"badplan"})
+        self.assertEqual(self.kinds("1..1\n  1..2\n  ok 1 x\nok 1 p\n" + END), {"badplan"})
 
     def test_parent_lies(self):
-        text = "1..1\n  1..1\n  not ok 1 x\nok 1 p\n# vm-end: 0\n"
+        text = "1..1\n  1..1\n  not ok 1 x\nok 1 p\n" + END
         self.assertEqual(self.kinds(text), {"notok"})
 
     def test_skip_needs_reason(self):
         self.assertEqual(self.kinds(GOOD.replace("ok 2 b", "ok 2 b # SKIP")), {"badskip"})
-        self.assertEqual(self.kinds("1..0 # SKIP\n# vm-end: 0\n"), {"badskip"})
-        self.assertEqual(self.kinds("1..0 # SKIP no disk\n# vm-end: 0\n"), set())
+        self.assertEqual(self.kinds("1..0 # SKIP\n" + END), {"badskip"})
+        self.assertEqual(self.kinds("1..0 # SKIP no disk\n" + END), set())
 
     def test_exit_status(self):
         self.assertEqual(self.kinds(GOOD.replace("end: 0", "end: 2")), {"exit"})
@@ -106,7 +107,7 @@ class Judge(unittest.TestCase):
                          {"notok"})
 
     def test_bail(self):
-        self.assertEqual(self.kinds("1..2\nok 1 a\nBail out! x\n# vm-end: 1\n"), {"bail"})
+        self.assertEqual(self.kinds("1..2\nok 1 a\nBail out! x\n# vm-end: 1\n# vm-off: 0\n"), {"bail"})
 
     def test_early_end(self):
         cut = GOOD.split("ok 2")[0]
@@ -123,6 +124,13 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.kinds(cut.replace("ok 1", "not ok 1"), ended="killed",
                                     may_die=True), {"notok"})
         self.assertEqual(self.kinds(GOOD, may_die=True, must_die=True), {"survived"})
+
+    def test_hooks(self):
+        self.assertEqual(self.kinds(GOOD.replace("begin: 0", "begin: 1")), {"hook"})
+        self.assertEqual(self.kinds(GOOD.replace("off: 0", "off: 1")), {"hook"})
+        self.assertEqual(self.kinds(GOOD, files="3 of 4 bytes came"), {"hook"})
+        self.assertEqual(self.kinds(GOOD.replace("# vm-off: 0\n", "")), {"died"})
+        self.assertEqual(self.kinds(GOOD.replace("# vm-off: 0\n", ""), ended="timeout"), {"timeout"})
 
     def test_splats(self):
         self.assertEqual(self.kinds(GOOD, "[ 1.0] BUG: bad\n"), {"splat"})
@@ -193,6 +201,15 @@ class Settle(unittest.TestCase):
         self.assertEqual([s for _, s, _ in points], ["pass"])
         self.assertFalse(problems)
 
+    def test_expected_splat(self):
+        bad = judged(GOOD, "[ 1.0] BUG: bad\n[ 1.1] in rdl_this+0x1\n[ 1.2] Call Trace:\n")
+        for splat, status in (("", "pass"), (r"BUG: b.d$", "pass"), (r"rdl_this\+", "pass"), ("rdl_that", "fail")):
+            points, problems = judge.settle(bad, ["fail", "splat"], splat)
+            self.assertEqual([s for _, s, _ in points], [status], splat)
+            self.assertEqual(bool(problems), status == "fail")
+        # The right words do not make a splat.
+        self.assertEqual(judge.settle(judged(GOOD, "rdl_this"), ["fail", "splat"], "rdl_this")[0][0][1], "fail")
+
     def test_expected_failure_of_another_kind(self):
         bad = judged(GOOD.replace("ok 2", "not ok 2"), "BUG: x")
         points, problems = judge.settle(bad, ["fail", "notok"])
@@ -204,13 +221,13 @@ class Settle(unittest.TestCase):
         self.assertEqual([s for _, s, _ in points], ["fail"])
 
     def test_expected_skip(self):
-        skipped = judged("1..1\nok 1 a # SKIP no disk\n# vm-end: 0\n")
+        skipped = judged("1..1\nok 1 a # SKIP no disk\n" + END)
         self.assertEqual(judge.settle(skipped, ["skip"])[0][0][1], "pass")
         self.assertEqual(judge.settle(judged(GOOD), ["skip"])[0][0][1], "fail")
 
     def test_each_problem_is_counted(self):
         for text, more in ((GOOD, {"console": "BUG: x"}), (GOOD, {"ended": "timeout"}),
-                           ("", {}), ("1..1\n  1..1\n  not ok 1 x\nok 1 p\n# vm-end: 0\n", {}),
+                           ("", {}), ("1..1\n  1..1\n  not ok 1 x\nok 1 p\n" + END, {}),
                            (GOOD.replace("ok 2", "not ok 2"), {})):
             points, _ = judge.settle(judged(text, **more), ["pass"])
             self.assertIn("fail", [s for _, s, _ in points])
@@ -253,20 +270,116 @@ class Heads(unittest.TestCase):
         self.assertEqual((s.timeout, s.timeout_scaled), (60, 900))
 
     def test_mistakes(self):
-        for line in ("vms: 5", "vms: two", "rxe: maybe", "expect: fail", "expect: fail x",
+        for line in ("vms: 5", "vms: two", "rxe: maybe", "expect: fail", "expect: fail x", "kernels:",
+                     "expect: fail splat=", "expect: fail splat=(", "expect: pass splat=x",
                      "tiemout: 3", "timeout: 60 * 2"):
             with self.assertRaises(scenario.HeadError, msg=line):
                 self.head(f"# {line}\n")
 
-    def test_choice(self):
-        a, b = scenario.Scenario("abi", ""), scenario.Scenario("abi_long", "", groups=["soak"])
-        self.assertEqual(scenario.choose([a, b], [], ["check"]), [a])
-        self.assertEqual(scenario.choose([a, b], ["abi"], []), [a])
-        self.assertEqual(scenario.choose([a, b], ["soak"], []), [b])
-        self.assertEqual(scenario.choose([a, b], ["long"], []), [b])
-        self.assertEqual(scenario.choose([a, b], ["abi*"], []), [a, b])
+    def test_expected_splat(self):
+        s = self.head("# expect: fail notok splat=BUG: KASAN: .* in x=1 \n")
+        self.assertEqual((s.expect, s.expect_splat), (["fail", "notok", "splat"], "BUG: KASAN: .* in x=1"))
+
+    def test_kernels(self):
+        a = scenario.Scenario("abi", "")
+        b = scenario.Scenario("bug", "", groups=["check", "debug"], kernels=["debug", "local"])
+        self.assertEqual(self.head("# kernels: debug local\n").kernels, b.kernels)
+        self.assertEqual(scenario.choose([a, b], [], ["check"], "6.1"), [a])
+        self.assertEqual(scenario.choose([a, b], [], ["check"], "debug"), [a, b])
+        self.assertEqual(scenario.choose([a, b], ["*b*"], [], "6.1"), [a])
+        self.assertEqual(scenario.choose([a, b], ["bug"], [], "local"), [b])
+        for pattern in ("bug", "debug", "bu*", "ug"):
+            with self.assertRaisesRegex(scenario.HeadError, "not for kernel 6.1, only for debug local"):
+                scenario.choose([a, b], [pattern], [], "6.1")
         with self.assertRaises(scenario.HeadError):
-            scenario.choose([a, b], ["none"], [])
+            scenario.check_kernels([a, b], ["6.1", "debug"])
+        scenario.check_kernels([a, b], ["local", "debug"])
+
+    def test_choice(self):
+        def choose(*args):
+            return scenario.choose(*args, "6.1")
+
+        a, b = scenario.Scenario("abi", ""), scenario.Scenario("abi_long", "", groups=["soak"])
+        self.assertEqual(choose([a, b], [], ["check"]), [a])
+        self.assertEqual(choose([a, b], ["abi"], []), [a])
+        self.assertEqual(choose([a, b], ["soak"], []), [b])
+        self.assertEqual(choose([a, b], ["long"], []), [b])
+        self.assertEqual(choose([a, b], ["abi*"], []), [a, b])
+        with self.assertRaises(scenario.HeadError):
+            choose([a, b], ["none"], [])
+
+
+class Kernels(unittest.TestCase):
+    def table(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".kernels") as table:
+            table.write(text)
+            table.flush()
+            return kernel.read_table(table.name)
+
+    def test_columns(self):
+        found = self.table("# x\n\n6.1 debian linux-* 1 1 -\ndebug source y 3 2.5 slub_debug=FZ a=b\n")
+        self.assertEqual(found, [kernel.Kernel("6.1"), kernel.Kernel("debug", 3, 2.5, "slub_debug=FZ a=b")])
+        self.assertEqual(kernel.find(found, "debug").times, 3)
+        with self.assertRaises(kernel.TableError):
+            kernel.find(found, "6.2")
+
+    def test_mistakes(self):
+        for line in ("a b c 1 1", "a b c one 1 -", "a b c 0 1 -", "a b"):
+            with self.assertRaises(kernel.TableError, msg=line):
+                self.table(line + "\n")
+
+    def test_ours(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.assertEqual(kernel.read_table(os.path.join(here, "kernels"))[0].name, "6.1")
+
+
+class SentFiles(unittest.TestCase):
+    def send(self, *pieces):
+        with tempfile.TemporaryDirectory() as folder:
+            files = wire.Files(os.path.join(folder, "x.tar"))
+            for piece in pieces:
+                files.take(piece)
+            wrong = files.close()
+            got = b""
+            if os.path.exists(files.path):
+                with open(files.path, "rb") as f:
+                    got = f.read()
+            return wrong, got
+
+    def test_whole(self):
+        self.assertEqual(self.send(), ("", b""))
+        self.assertEqual(self.send(b"5\nab", b"cde"), ("", b"abcde"))
+        self.assertEqual(self.send(b"1", b"2\n", b"abcdefghij", b"\nl"), ("", b"abcdefghij\nl"))
+        self.assertEqual(self.send(b"0\n"), ("", b""))
+
+    def test_broken(self):
+        for pieces in ((b"5\nabcd",), (b"5\nabcdef",), (b"5",), (b"x\nabc",), (b"\n",), (b"999999999999\na",)):
+            self.assertTrue(self.send(*pieces)[0], pieces)
+
+
+class Limits(unittest.TestCase):
+    def node(self, phase, ago, deadline):
+        run = type("R", (), {"times": 2, "deadline": deadline})
+        node = machine.Node(run, 0)
+        node.phase, node.since = phase, 1000.0 - ago
+        return node.late(1000.0)
+
+    def test_each_has_its_own(self):
+        hook = 2 * machine.HOOK_SECONDS
+        for phase in ("boot", "begin"):
+            self.assertTrue(self.node(phase, 1, 999.0))
+            self.assertFalse(self.node(phase, 10 * hook, 1001.0))
+            self.assertFalse(self.node(phase, 10 * hook, None))
+        for phase in ("atstart", "end"):
+            self.assertFalse(self.node(phase, hook - 1, 999.0))
+            self.assertTrue(self.node(phase, hook + 1, 1001.0))
+
+    def test_marks(self):
+        node = machine.Node(None, 0)
+        for line, phase in (("# vm-atstart", "atstart"), ("# vm-begin: 0", "begin"), ("# vm-endless", "begin"),
+                            ("ok 1 # vm-end: 0", "begin"), ("# vm-end: 1", "end"), ("# vm-off: 0", "off")):
+            node.mark(line)
+            self.assertEqual(node.phase, phase, line)
 
 
 class Archive(unittest.TestCase):

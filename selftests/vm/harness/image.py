@@ -260,6 +260,9 @@ class Image:
         cpio.file("vm/profile", b". /vm/lib.sh\nPS1='node$NODE# '\n")
         cpio.file("vm/test.sh", slurp(scenario.path), 0o755)
         cpio.file("vm/vmctl", slurp(vmctl), 0o755)
+        for hook in ("atstart", "atend"):
+            if os.path.exists(os.path.join(self.source, hook)):
+                cpio.file(f"vm/{hook}", slurp(os.path.join(self.source, hook)))
         for word in ("boot", "rxe"):
             names = [n for n in self.words[word] if n in self.modules.paths]
             cpio.file(f"vm/modules.{word}", (" ".join(names) + "\n").encode())

@@ -9,7 +9,7 @@ from . import ktap
 
 # How a VM can fail by itself, besides a test that says "not ok".
 KINDS = ("notok", "noplan", "badplan", "badskip", "bail", "exit", "timeout", "died",
-         "survived", "splat")
+         "survived", "splat", "hook")
 
 # How sysrq w begins.
 LAST_WORDS = "sysrq: Show Blocked State"
@@ -28,6 +28,8 @@ class Boot:
     ended: str
     may_die: bool = False
     must_die: bool = False
+    # What is wrong with the files it sent; empty: all came, or none were to come.
+    files: str = ""
 
 
 @dataclass
@@ -38,6 +40,8 @@ class Verdict:
     problems: List[Tuple[str, str]] = field(default_factory=list)
     # (label, first bad line)
     splats: List[Tuple[str, str]] = field(default_factory=list)
+    # The kernel logs, without what the driver made them say.
+    logs: List[str] = field(default_factory=list)
 
     @property
     def kinds(self):
@@ -47,6 +51,7 @@ class Verdict:
         self.points.extend(other.points)
         self.problems.extend(other.problems)
         self.splats.extend(other.splats)
+        self.logs.extend(other.logs)
 
 
 def read_list(text):
@@ -102,6 +107,19 @@ def judge_stream(stream, where, died, out):
                 out.problems.append(("notok", f"{where}: '{p.name}' is ok, its subtests are not"))
 
 
+def judge_hooks(stream, boot, out):
+    """atstart and atend: a check that broke must not look like one that found nothing."""
+    where = boot.label
+    if stream.begin:
+        out.problems.append(("hook", f"{where}: atstart's exit status is {stream.begin}"))
+    if stream.off:
+        out.problems.append(("hook", f"{where}: atend's exit status is {stream.off}"))
+    if boot.files:
+        out.problems.append(("hook", f"{where}: files.tar: {boot.files}"))
+    if boot.ended == "poweroff" and stream.end is not None and stream.off is None:
+        out.problems.append(("died", f"{where}: the VM ended after its scenario, before atend had"))
+
+
 def judge(boot, deny, allow):
     out = Verdict()
     stream = ktap.parse(boot.ktap)
@@ -130,6 +148,7 @@ def judge(boot, deny, allow):
         elif stream.end != 0 and "notok" not in out.kinds:
             # After a failed point it says nothing new: check() returns it.
             out.problems.append(("exit", f"{where}: the scenario's exit status is {stream.end}"))
+    judge_hooks(stream, boot, out)
     if boot.must_die and boot.ended != "killed":
         out.problems.append(("survived", f"{where}: was to be killed, was not"))
 
@@ -137,6 +156,7 @@ def judge(boot, deny, allow):
     console = boot.console
     if boot.ended == "timeout":
         console = console.split(LAST_WORDS)[0]
+    out.logs.append(console)
     # One report has many lines that match; it is one problem.
     bad = splats(console, deny, allow)
     if bad:
@@ -146,17 +166,22 @@ def judge(boot, deny, allow):
     return out
 
 
-def settle(verdict, expect):
+def settle(verdict, expect, splat=""):
     """Applies '# expect:'. Returns (points, problems) as the summary counts them.
 
     expect: ["pass"], ["skip"] or ["fail", KIND...]: with "fail", exactly these
-    kinds of problem make the scenario one passed point.
+    kinds of problem make the scenario one passed point. splat: a regular
+    expression for some line of a kernel log, so that it is the right splat.
     """
     if expect[0] == "fail":
         want = set(expect[1:])
-        if verdict.kinds == want:
+        lines = [line for log in verdict.logs for line in log.splitlines()]
+        right = not splat or any(re.search(splat, line) for line in lines)
+        if verdict.kinds == want and right:
             return [("fails as it must: " + " ".join(sorted(want)), "pass", "")], []
         text = f"expected {sorted(want)}, judged {sorted(verdict.kinds)}"
+        if not right:
+            text += f", no line of the kernel log matches {splat}"
         return [("fails as it must", "fail", text)], \
             [("expect", text)] + [(k, t) for k, t in verdict.problems if k not in want]
     if expect[0] == "skip":

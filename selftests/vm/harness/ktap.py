@@ -10,7 +10,8 @@ PLAN = re.compile(r"1\.\.(\d+)(?:\s*#\s*SKIP\b\s*(.*))?\s*$", re.I)
 VERSION = re.compile(r"(K?TAP) version \d+\s*$")
 BAIL = re.compile(r"Bail out!\s*(.*)$")
 DIRECTIVE = re.compile(r"(.*?)\s*(?<!\\)#\s*(SKIP|TODO|XFAIL|TIMEOUT|ERROR)\b:?\s*(.*)$", re.I)
-END = re.compile(r"# vm-end: (-?\d+)\s*$")
+# What init says of the VM itself: the exit statuses of atstart, the scenario and atend.
+MARK = re.compile(r"# vm-(begin|end|off): (-?\d+)\s*$")
 
 
 @dataclass
@@ -37,7 +38,9 @@ class Stream:
     plan: Optional[int] = None
     skip_all: Optional[str] = None
     bail: Optional[str] = None
+    begin: Optional[int] = None
     end: Optional[int] = None
+    off: Optional[int] = None
     points: List[Point] = field(default_factory=list)
     errors: List[str] = field(default_factory=list)
 
@@ -62,8 +65,8 @@ def parse(text):
         if line.startswith("  ") or line.startswith("\t"):
             indented.append(line.expandtabs(2))
             continue
-        plan, result, bail, end = (PLAN.match(line), RESULT.match(line),
-                                   BAIL.match(line), END.match(line))
+        plan, result, bail, mark = (PLAN.match(line), RESULT.match(line),
+                                    BAIL.match(line), MARK.match(line))
         if plan:
             if stream.plan is not None:
                 stream.errors.append("two plans")
@@ -75,8 +78,8 @@ def parse(text):
             indented, notes = [], []
         elif bail:
             stream.bail = bail.group(1) or "no reason given"
-        elif end:
-            stream.end = int(end.group(1))
+        elif mark:
+            setattr(stream, mark.group(1), int(mark.group(2)))
         elif line and not VERSION.match(line):
             notes.append(line)
             # Notes mostly explain the failure before them.

@@ -4,20 +4,21 @@
 import ctypes
 import json
 import os
-import random
 import selectors
 import signal
-import socket
 import subprocess
 import time
 import urllib.parse
 
+from . import ktap
 from .judge import Boot
+from .wire import Channel, Files, Wire
 
 PR_SET_PDEATHSIG = 1
-SO_RCVBUFFORCE = 33
-# From the end marker to the end of QEMU.
+# From the last marker to the end of QEMU.
 POWEROFF_SECONDS = 15
+# For atstart, and for atend with the files it leaves; times the kernel's factor.
+HOOK_SECONDS = 120
 # From the question what hangs to the end.
 LAST_WORDS_SECONDS = 3
 
@@ -27,101 +28,15 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-class Wire:
-    """The Ethernet between the VMs of a scenario.
-
-    Two VMs: a pair of connected UDP sockets; one VM has the same, and nobody at
-    the other end. More: a multicast group on loopback. Datagrams on purpose: a VM that stops reading loses frames, as on
-    a switch, and does not hold up who sends to it.
-    """
-
-    def __init__(self, vms):
-        self.socks = []
-        if vms <= 2:
-            self.socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-            for sock in self.socks:
-                sock.bind(("127.0.0.1", 0))
-                try:
-                    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
-                except OSError:
-                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-                os.set_inheritable(sock.fileno(), True)
-            for a, b in (self.socks, reversed(self.socks)):
-                a.connect(b.getsockname())
-        else:
-            low = [random.randint(1, 254) for _ in range(3)]
-            self.group = f"239.{low[0]}.{low[1]}.{low[2]}:{random.randint(20000, 30000)}"
-
-    def args(self, node, vms):
-        mac = f"52:54:00:77:00:{node + 1:02x}"
-        if vms <= 2:
-            back = f"dgram,id=n0,local.type=fd,local.str={self.socks[node].fileno()}"
-        else:
-            back = f"socket,id=n0,mcast={self.group},localaddr=127.0.0.1"
-        return ["-netdev", back, "-device", f"virtio-net-pci,netdev=n0,mac={mac},romfile="]
-
-    def fds(self, node):
-        return [self.socks[node].fileno()] if self.socks else []
-
-    def close(self):
-        for sock in self.socks:
-            sock.close()
-
-
-class Channel:
-    """A Unix socket we listen on and QEMU connects to; calls take(bytes)."""
-
-    def __init__(self, loop, path, take):
-        self.loop, self.path, self.take, self.peer = loop, path, take, None
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(1)
-        loop.register(self.listener, selectors.EVENT_READ, self.accept)
-
-    def accept(self):
-        self.peer, _ = self.listener.accept()
-        self.loop.register(self.peer, selectors.EVENT_READ, self.read)
-
-    def read(self):
-        try:
-            data = self.peer.recv(65536)
-        except OSError:
-            data = b""
-        if data:
-            self.take(data)
-        else:
-            self.loop.unregister(self.peer)
-            self.peer.close()
-            self.peer = None
-
-    def send(self, data):
-        if self.peer:
-            try:
-                self.peer.sendall(data)
-            except OSError:
-                pass
-
-    def drain(self):
-        """Takes what is still in the socket after QEMU's end."""
-        while self.peer:
-            self.read()
-
-    def close(self):
-        if self.peer:
-            self.loop.unregister(self.peer)
-            self.peer.close()
-        self.loop.unregister(self.listener)
-        self.listener.close()
-        os.unlink(self.path)
-
-
 class Node:
     """One VM; after 'vm start' the same node boots again."""
 
     def __init__(self, run, number):
         self.run, self.number = run, number
         self.boot, self.process, self.finished = 0, None, []
-        self.marked = self.asked = None
+        self.asked = None
+        # boot, atstart, begin (the scenario runs), end (atend runs), off; and since when.
+        self.phase, self.since = "boot", 0.0
 
     @property
     def label(self):
@@ -136,13 +51,16 @@ class Node:
 
     def start(self):
         self.boot += 1
-        self.marked, self.asked, self.killed, self.partial = None, None, False, b""
+        self.asked, self.killed, self.partial = None, False, b""
+        self.enter("boot")
         self.ktap_file = open(self.out("ktap"), "wb")
         sock = os.path.join(self.run.tmp, f"{self.number}-{self.boot}")
         loop = self.run.loop
         self.ktap = Channel(loop, sock + "k", self.take_ktap)
         self.ctl = Channel(loop, sock + "c", self.take_ctl)
         self.keys = Channel(loop, sock + "s", lambda data: None)
+        self.files = Files(self.out("files.tar"))
+        self.files_in = Channel(loop, sock + "f", self.files.take)
         self.qmp = Channel(loop, sock + "q", lambda data: None)
         self.requests = b""
         argv = self.argv(sock)
@@ -165,8 +83,8 @@ class Node:
                  f"SCALE={run.scale}", f"RXE={int(s.rxe)}", f"MODE={'shell' if run.shell else 'test'}"]
         if run.pattern:
             words.append(f"T={run.pattern.split()[0]}")
-        words += s.cmdline.split()
-        argv = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64,+rdrand", "-m", str(s.mem),
+        words += run.kernel.arguments.split() + s.cmdline.split()
+        argv = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64,+rdrand", "-m", str(run.mem),
                 "-smp", str(s.smp), "-nodefaults", "-no-user-config", "-display", "none",
                 "-no-reboot", "-kernel", run.vmlinux, "-initrd", run.initrd,
                 "-append", " ".join(words)]
@@ -177,7 +95,7 @@ class Node:
         else:
             argv += ["-serial", f"file:{self.out('console')}"]
         argv += ["-device", "virtio-serial-pci"]
-        for nr, letter in ((1, "k"), (2, "c"), (3, "s")):
+        for nr, letter in ((1, "k"), (2, "c"), (3, "s"), (4, "f")):
             argv += ["-chardev", f"socket,id={letter},path={sock}{letter}", "-device",
                      f"virtserialport,chardev={letter},nr={nr}"]
         argv += ["-chardev", f"socket,id=q,path={sock}q", "-mon", "chardev=q,mode=control"]
@@ -190,10 +108,19 @@ class Node:
         self.ktap_file.flush()
         *lines, self.partial = (self.partial + data).split(b"\n")
         for line in lines:
-            if line.startswith(b"# vm-end: "):
-                self.marked = time.monotonic()
+            self.mark(line.decode(errors="replace"))
             if self.run.live:
                 self.run.live(self.number, line.decode(errors="replace"))
+
+    def enter(self, phase):
+        self.phase, self.since = phase, time.monotonic()
+
+    def mark(self, line):
+        found = ktap.MARK.match(line)
+        if found:
+            self.enter(found.group(1))
+        elif line == "# vm-atstart":
+            self.enter("atstart")
 
     def take_ctl(self, data):
         *lines, self.requests = (self.requests + data).split(b"\n")
@@ -209,6 +136,12 @@ class Node:
         self.qmp.send(json.dumps({"execute": command, "arguments": arguments}).encode())
 
     # --- its end -------------------------------------------------------------
+
+    def late(self, now):
+        """Has what it does now taken longer than it may?"""
+        if self.phase in ("atstart", "end"):
+            return now > self.since + HOOK_SECONDS * self.run.times
+        return self.phase != "off" and self.run.deadline and now > self.run.deadline
 
     def last_words(self):
         """Late: has the kernel say what is blocked. True when it had its time."""
@@ -228,8 +161,10 @@ class Node:
             return
         self.process = None
         self.ktap.drain()
-        for channel in (self.ktap, self.ctl, self.keys, self.qmp):
+        self.files_in.drain()
+        for channel in (self.ktap, self.ctl, self.keys, self.qmp, self.files_in):
             channel.close()
+        wrong = "" if self.killed or timed_out else self.files.close()
         self.ktap_file.close()
         texts = []
         for what in ("ktap", "console"):
@@ -245,18 +180,20 @@ class Node:
         else:
             ended = "poweroff" if "# vm-end: " in texts[0] else "died"
         dies = self.number in self.run.scenario.dies
-        self.finished.append(Boot(self.label, texts[0], texts[1], ended, may_die=dies))
+        self.finished.append(Boot(self.label, texts[0], texts[1], ended, may_die=dies, files=wrong))
 
 
 class Run:
     """One scenario, from boot to the texts the judge reads."""
 
-    def __init__(self, scenario, vmlinux, initrd, out, tmp, **options):
-        self.scenario, self.vmlinux, self.initrd = scenario, vmlinux, initrd
+    def __init__(self, scenario, kernel, vmlinux, initrd, out, tmp, **options):
+        self.scenario, self.kernel, self.vmlinux, self.initrd = scenario, kernel, vmlinux, initrd
         self.out, self.tmp = out, tmp
+        self.mem = int(scenario.mem * kernel.mem)
         self.scale = options.get("scale", "0.05")
         longest = scenario.timeout + scenario.timeout_scaled * float(self.scale)
-        self.timeout = longest * options.get("times", 1)
+        self.times = kernel.times * options.get("times", 1)
+        self.timeout = longest * self.times
         self.pattern = options.get("pattern", "")
         self.shell = options.get("shell", False)
         self.live = options.get("live")
@@ -318,7 +255,8 @@ class Run:
     # --- the loop ------------------------------------------------------------
 
     def start(self):
-        self.deadline = None if self.shell else time.monotonic() + self.timeout
+        self.stepped = time.monotonic()
+        self.deadline = None if self.shell else self.stepped + self.timeout
         for node in self.nodes:
             node.start()
 
@@ -327,11 +265,14 @@ class Run:
         for key, _ in self.loop.select(seconds):
             key.data()
         now = time.monotonic()
+        # The scenario's own time stands still while it cannot begin.
+        if self.deadline and any(node.alive and node.phase == "atstart" for node in self.nodes):
+            self.deadline += now - self.stepped
+        self.stepped = now
         for node in self.nodes:
             node.reap()
-            late = self.deadline and now > self.deadline
-            stuck = node.marked and now > node.marked + POWEROFF_SECONDS
-            if node.alive and (stuck or (late and node.last_words())):
+            stuck = node.phase == "off" and now > node.since + POWEROFF_SECONDS
+            if node.alive and (stuck or (node.late(now) and node.last_words())):
                 self.out_of_time(node)
         if self.shell and not self.nodes[0].alive:
             return False

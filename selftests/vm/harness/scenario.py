@@ -32,6 +32,10 @@ class Scenario:
     cmdline: str = ""
     dies: List[int] = field(default_factory=list)
     expect: List[str] = field(default_factory=lambda: ["pass"])
+    # With "fail splat=REGEX": what a line of some kernel log must match.
+    expect_splat: str = ""
+    # The names of those kernels alone that it is for; empty: all.
+    kernels: List[str] = field(default_factory=list)
     scale: str = ""
 
 
@@ -71,8 +75,16 @@ def take(found, key, value):
             found.dies = [int(n) for n in value.split()]
         elif key == "scale":
             found.scale = str(float(value))
+        elif key == "kernels":
+            found.kernels = value.split()
+            if not found.kernels:
+                raise ValueError("which?")
         elif key == "expect":
-            found.expect = value.split()
+            value, splat, found.expect_splat = value.partition("splat=")
+            found.expect = value.split() + (["splat"] if splat else [])
+            re.compile(found.expect_splat)
+            if splat and (not found.expect_splat or found.expect[0] != "fail"):
+                raise ValueError("fail splat=REGEX")
             unknown = set(found.expect[1:]) - set(KINDS)
             if found.expect[0] not in ("pass", "fail", "skip") or unknown:
                 raise ValueError(value)
@@ -80,7 +92,7 @@ def take(found, key, value):
                 raise ValueError("fail of which kind?")
         elif key not in ("shellcheck", "note"):
             raise ValueError("unknown word")
-    except (ValueError, KeyError, IndexError) as err:
+    except (ValueError, KeyError, IndexError, re.error) as err:
         raise HeadError(f"{found.path}: '# {key}: {value}': {err}") from err
     if not 1 <= found.vms <= 4:
         raise HeadError(f"{found.path}: 1 to 4 VMs")
@@ -99,10 +111,21 @@ def read_all(*folders):
     return found
 
 
-def choose(scenarios, patterns, groups):
+def check_kernels(scenarios, names):
+    """A kernel that nobody has would take a scenario out of every run, unseen."""
+    for s in scenarios:
+        for name in s.kernels:
+            if name not in names:
+                raise HeadError(f"{s.path}: '# kernels:' has '{name}'; there are {' '.join(names)}")
+
+
+def choose(scenarios, patterns, groups, kernel):
     """By name or group if there are patterns (all must be of use), else by group."""
+    def fits(s):
+        return not s.kernels or kernel in s.kernels
+
     if not patterns:
-        return [s for s in scenarios if set(s.groups) & set(groups)]
+        return [s for s in scenarios if set(s.groups) & set(groups) and fits(s)]
     chosen = []
     for pattern in patterns:
         hits = [s for s in scenarios
@@ -110,5 +133,8 @@ def choose(scenarios, patterns, groups):
         hits = hits or [s for s in scenarios if pattern in s.name]
         if not hits:
             raise HeadError(f"no scenario is, or has in its name, '{pattern}' (see --list)")
-        chosen += [s for s in hits if s not in chosen]
+        if not any(fits(s) for s in hits):
+            others = sorted({k for s in hits for k in s.kernels})
+            raise HeadError(f"'{pattern}' is not for kernel {kernel}, only for {' '.join(others)}")
+        chosen += [s for s in hits if fits(s) and s not in chosen]
     return chosen

@@ -2,7 +2,7 @@
 # Harness, of itself: the kernel panics between two tests
 # group: selftest
 # rxe: no
-# expect: fail died splat
+# expect: fail died splat=sysrq triggered crash
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 2

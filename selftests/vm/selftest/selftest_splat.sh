@@ -2,7 +2,7 @@
 # Harness, of itself: tests pass, but the kernel has complained
 # group: selftest
 # rxe: no
-# expect: fail splat
+# expect: fail splat=sleeping function called from invalid context
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 1

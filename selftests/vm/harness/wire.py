@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What leads out of a VM: its Ethernet, and its channels to the driver."""
+
+import os
+import random
+import selectors
+import socket
+
+SO_RCVBUFFORCE = 33
+
+
+class Wire:
+    """The Ethernet between the VMs of a scenario.
+
+    Two VMs: a pair of connected UDP sockets; one VM has the same, and nobody at
+    the other end. More: a multicast group on loopback. Datagrams on purpose: a VM that stops reading loses frames, as on
+    a switch, and does not hold up who sends to it.
+    """
+
+    def __init__(self, vms):
+        self.socks = []
+        if vms <= 2:
+            self.socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+            for sock in self.socks:
+                sock.bind(("127.0.0.1", 0))
+                try:
+                    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
+                except OSError:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+                os.set_inheritable(sock.fileno(), True)
+            for a, b in (self.socks, reversed(self.socks)):
+                a.connect(b.getsockname())
+        else:
+            low = [random.randint(1, 254) for _ in range(3)]
+            self.group = f"239.{low[0]}.{low[1]}.{low[2]}:{random.randint(20000, 30000)}"
+
+    def args(self, node, vms):
+        mac = f"52:54:00:77:00:{node + 1:02x}"
+        if vms <= 2:
+            back = f"dgram,id=n0,local.type=fd,local.str={self.socks[node].fileno()}"
+        else:
+            back = f"socket,id=n0,mcast={self.group},localaddr=127.0.0.1"
+        return ["-netdev", back, "-device", f"virtio-net-pci,netdev=n0,mac={mac},romfile="]
+
+    def fds(self, node):
+        return [self.socks[node].fileno()] if self.socks else []
+
+    def close(self):
+        for sock in self.socks:
+            sock.close()
+
+
+class Channel:
+    """A Unix socket we listen on and QEMU connects to; calls take(bytes)."""
+
+    def __init__(self, loop, path, take):
+        self.loop, self.path, self.take, self.peer = loop, path, take, None
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(1)
+        loop.register(self.listener, selectors.EVENT_READ, self.accept)
+
+    def accept(self):
+        self.peer, _ = self.listener.accept()
+        self.loop.register(self.peer, selectors.EVENT_READ, self.read)
+
+    def read(self):
+        try:
+            data = self.peer.recv(65536)
+        except OSError:
+            data = b""
+        if data:
+            self.take(data)
+        else:
+            self.loop.unregister(self.peer)
+            self.peer.close()
+            self.peer = None
+
+    def send(self, data):
+        if self.peer:
+            try:
+                self.peer.sendall(data)
+            except OSError:
+                pass
+
+    def drain(self):
+        """Takes what is still in the socket after QEMU's end."""
+        while self.peer:
+            self.read()
+
+    def close(self):
+        if self.peer:
+            self.loop.unregister(self.peer)
+            self.peer.close()
+        self.loop.unregister(self.listener)
+        self.listener.close()
+        os.unlink(self.path)
+
+
+class Files:
+    """Receives "SIZE\\n" and as many bytes, into a file."""
+
+    LIMIT = 256 << 20
+
+    def __init__(self, path):
+        self.path, self.head, self.size, self.have, self.file = path, b"", None, 0, None
+
+    def take(self, data):
+        if self.size is None:
+            self.head += data
+            line, newline, data = self.head.partition(b"\n")
+            if not newline:
+                return
+            self.size = int(line) if line.isdigit() else -1
+            if 0 <= self.size <= self.LIMIT:
+                self.file = open(self.path, "wb")
+        if self.file and data:
+            self.file.write(data)
+            self.have += len(data)
+
+    def close(self):
+        """What is wrong with it; empty: nothing, or nothing was sent."""
+        if self.file:
+            self.file.close()
+        if self.size is None:
+            return f"'{self.head[:40].decode(errors='replace')}' is no size" if self.head else ""
+        if self.file is None:
+            return f"no size, or more than {self.LIMIT} bytes: {self.head[:40].decode(errors='replace')}"
+        return f"{self.have} of {self.size} bytes came" if self.have != self.size else ""
