@@ -44,6 +44,7 @@ help: ## this list
 	@echo '  TIMES=       factor of the timeouts in the VMs, for a machine that is busy otherwise'
 	@echo '  V=1          with make vm: show results as they come'
 	@echo '  SEED= NODES= SECONDS=   of make sim'
+	@echo '  MIN=         with make coverage: percent of the lines that must have run (80)'
 
 deps: ## install what this machine lacks (apt; needs root or sudo)
 	@scripts/deps all
@@ -83,6 +84,10 @@ soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE
 	@$(vm_run) --groups "check soak" $(T)
 soak: SCALE = 1
 
+coverage: ## lines of kmod/ that the tests on the debug kernel run [MIN=]
+	@scripts/coverage --have || $(MAKE) --no-print-directory check-debug
+	@scripts/coverage $(if $(MIN),--min $(MIN))
+
 demo: ## two machines, one lock, before your eyes
 	@scripts/deps build vm
 	@echo 'Building the module and the tools (what is there already is not built again) ...'
@@ -103,5 +108,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check soak demo \
+.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check soak coverage demo \
 	install clean
