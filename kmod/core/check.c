@@ -3,13 +3,11 @@
  * Invariants of one lock on one node. What holds between nodes (exclusion, order of tokens) only
  * the simulator can see.
  */
-#include "spin.h"
+#include "kind.h"
 
 static const char *check_ranges(const struct rdl_lock *l)
 {
-	if (l->kind != RDL_KIND_SPIN)
-		return "kind unknown";
-	if (l->st >= RDL_NR_STATES || l->frz > RDL_FRZ_CLAIMED)
+	if (l->frz > RDL_FRZ_CLAIMED)
 		return "state out of range";
 	if (l->node >= RDL_MAX_NODES)
 		return "node out of range";
@@ -19,6 +17,13 @@ static const char *check_ranges(const struct rdl_lock *l)
 		return "local sequence too long";
 	if (l->handovers > l->budget)
 		return "budget exceeded";
+	return NULL;
+}
+
+/* ---- kind spin ---- */
+
+static const char *spin_guess(const struct rdl_lock *l)
+{
 	if (l->k > RDL_SPIN_KMAX)
 		return "back-off exponent too big";
 	if (rdl_w_ep18(l->guess) != rdl_ep18(l->epoch) || rdl_w_mid(l->guess) || rdl_w_low(l->guess) ||
@@ -27,7 +32,7 @@ static const char *check_ranges(const struct rdl_lock *l)
 	return NULL;
 }
 
-static const char *check_io(const struct rdl_lock *l)
+static const char *spin_io(const struct rdl_lock *l)
 {
 	switch (l->st) {
 	case RDL_ST_DRAW:
@@ -50,13 +55,13 @@ static const char *check_io(const struct rdl_lock *l)
 	return NULL;
 }
 
-static const char *check_users(const struct rdl_lock *l)
+static const char *spin_users(const struct rdl_lock *l)
 {
-	if (!l->user != !l->token)
+	if (!l->users != !l->token)
 		return "user and token disagree";
-	if (l->user && l->st != RDL_ST_HELD)
+	if (l->users && l->st != RDL_ST_HELD)
 		return "user without the lock";
-	if (l->st == RDL_ST_HELD && !l->user && !l->nq && !l->relf)
+	if (l->st == RDL_ST_HELD && !l->users && !l->nq && !l->relf)
 		return "held for nobody";
 	if ((l->st == RDL_ST_WAIT || l->st == RDL_ST_TRY) && !l->nq)
 		return "waits for nobody";
@@ -67,7 +72,7 @@ static const char *check_users(const struct rdl_lock *l)
 	return NULL;
 }
 
-static const char *check_recovery(const struct rdl_lock *l)
+static const char *spin_recovery(const struct rdl_lock *l)
 {
 	if (l->landing && l->st != RDL_ST_AMBIG)
 		return "unknown outcome forgotten";
@@ -75,22 +80,37 @@ static const char *check_recovery(const struct rdl_lock *l)
 		return "freeze not answered though nothing is in flight";
 	if (l->frz == RDL_FRZ_CLAIMED && l->st != RDL_ST_NONE && l->st != RDL_ST_WAIT && l->st != RDL_ST_HELD)
 		return "active after the claim";
-	if (l->relf && (l->st != RDL_ST_HELD || l->user || l->frz != RDL_FRZ_CLAIMED))
+	if (l->relf && (l->st != RDL_ST_HELD || l->users || l->frz != RDL_FRZ_CLAIMED))
 		return "noted release out of place";
 	if (l->is_void && l->st != RDL_ST_NONE && l->st != RDL_ST_WAIT)
 		return "void operation out of place";
 	return NULL;
 }
 
-const char *rdl_check(const struct rdl_lock *l)
+const char *rdl_spin_check(const struct rdl_lock *l)
 {
-	const char *err = check_ranges(l);
+	const char *err = spin_guess(l);
 
 	if (!err)
-		err = check_io(l);
+		err = spin_io(l);
 	if (!err)
-		err = check_users(l);
+		err = spin_users(l);
 	if (!err)
-		err = check_recovery(l);
+		err = spin_recovery(l);
 	return err;
+}
+
+/* ---- every kind ---- */
+
+const char *rdl_check(const struct rdl_lock *l)
+{
+	const struct rdl_kind_ops *ops = rdl_kind_ops(l->kind);
+	const char *err;
+
+	if (!ops)
+		return "kind unknown";
+	if (l->st >= RDL_NR_STATES || !(ops->states >> l->st & 1))
+		return "state unknown to the kind";
+	err = check_ranges(l);
+	return err ? err : ops->check(l);
 }

@@ -8,7 +8,7 @@
  * the events of one rdl_lock.
  */
 #include "bust.h"
-#include "spin.h"
+#include "kind.h"
 
 static const char * const state_names[RDL_NR_STATES] = {
 #define STATE_NAME(name, meaning) \
@@ -28,6 +28,15 @@ static const char * const kind_names[RDL_NR_KINDS] = {
 	[RDL_KIND_DEFAULT] = "default",
 	[RDL_KIND_SPIN] = "spin",
 };
+
+static const struct rdl_kind_ops * const kinds[RDL_NR_KINDS] = {
+	[RDL_KIND_SPIN] = &rdl_spin,
+};
+
+const struct rdl_kind_ops *rdl_kind_ops(unsigned int kind)
+{
+	return kind < RDL_NR_KINDS ? kinds[kind] : NULL;
+}
 
 const char *rdl_state_name(unsigned int st)
 {
@@ -100,24 +109,13 @@ void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type)
 	rdl_act(acts, type)->epoch = l->epoch;
 }
 
-void rdl_act_claim(struct rdl_lock *l, struct rdl_acts *acts, u8 what)
-{
-	struct rdl_action *a = rdl_act(acts, RDL_ACT_CLAIM);
-
-	a->epoch = l->epoch;
-	a->claim.what = what;
-	a->claim.mode = what == RDL_CLAIM_NONE ? RDL_MODE_NL : RDL_MODE_X;
-	a->claim.ticket = what == RDL_CLAIM_NONE ? 0 : l->ticket;
-}
-
 void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
 {
 	memset(l, 0, sizeof(*l));
 	l->kind = kind == RDL_KIND_DEFAULT ? RDL_KIND_SPIN : kind;
 	l->node = node;
-	l->epoch = epoch;
 	l->budget = budget;
-	l->guess = rdl_w_free(epoch, 0, false);
+	rdl_epoch_begins(l, epoch, false);
 }
 
 /*
@@ -153,23 +151,26 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 	case RDL_EV_REJOIN:
 		return rdl_epoch_gen(ev->epoch) ? 1 : -EPROTO;
 	default:
-		return ev->type < RDL_NR_EVENTS ? 1 : -EPROTO;
+		return 1;
 	}
 }
 
 int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
+	const struct rdl_kind_ops *ops = rdl_kind_ops(l->kind);
 	int err;
 
 	acts->n = 0;
-	if (l->st >= RDL_NR_STATES || l->kind != RDL_KIND_SPIN)
+	if (!ops || l->st >= RDL_NR_STATES || !(ops->states >> l->st & 1))
+		return -EPROTO;
+	if (ev->type >= RDL_NR_EVENTS || !(ops->events >> ev->type & 1))
 		return -EPROTO;
 	err = common(l, ev);
 	if (err <= 0)
 		return err;
 	if (ev->type == RDL_EV_TIMER)
 		l->armed = 0;
-	return rdl_spin_table[l->st][ev->type].fn(l, ev, acts);
+	return ops->table[l->st][ev->type].fn(l, ev, acts);
 }
 
 bool rdl_ambiguous(const struct rdl_lock *l)

@@ -113,7 +113,7 @@ struct rdl_lock {
 	u8 st;			/* enum rdl_state */
 	u8 frz;			/* enum rdl_frz */
 	u8 io;			/* 0, or RDL_ACT_POST_* in flight */
-	u8 user;		/* 1: a local user holds the grant */
+	u8 users;		/* local users that hold the grant */
 	u8 relf;		/* released while CLAIMED: give it back after REBUILT */
 	u8 is_void;		/* the last operation met F: wait for REBUILT */
 	u8 k;			/* back-off exponent */

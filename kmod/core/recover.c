@@ -16,7 +16,7 @@
  * Protected by its home's lock, as the shell says.
  */
 #include "bust.h"
-#include "spin.h"
+#include "kind.h"
 
 static bool in_set(const u64 *set, u16 node)
 {

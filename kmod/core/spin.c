@@ -3,26 +3,9 @@
  * Kind "spin", Documentation/protocol.rst: a node takes the word by CAS (free word -> ticket + 1, owner
  * = this node) and gives it back by FAA(-owner). Between nodes there is no order; within a node
  * waiters are FIFO, and a bounded number of them take over without touching the network.
- *
- * The word can be lost in three ways, and each has its own road here:
- *
- *   F in an old value    the home recovers the lock; what was posted did not happen (@is_void); REBUILT follows
- *   ambiguous            nobody knows; AMBIG until the home, which has destroyed the old queue pair, asks for a claim
- *   lost lease           the home gives the lock away; LOST until a new incarnation joins
- *
- * Why a claim may only be sent after the operation in flight has ended (drain):
- *
- *   node                              home
- *   CAS posted
- *                                     w |= F, FREEZE, (CAS landed just before F)
- *   claims NONE at once
- *                                     rebuilt: free
- *   CAS completes: "taken", grant     another node takes it: two owners
- *
- * With the drain the node knows that it owns the word when it claims.
  */
 #include "bust.h"
-#include "spin.h"
+#include "cell.h"
 
 static u64 pop_addend(const struct rdl_lock *l)
 {
@@ -62,42 +45,39 @@ static void arm(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 /* ---- recovery ---- */
 
 /*
- * Nothing in flight any more: answer the FREEZE. A word that nobody here uses is given up by the
- * claim itself. While CLAIMED the state is NONE, WAIT or HELD, and HELD means that HOLD was
- * claimed: a claim that is asked for again is the same.
+ * A word that nobody here uses is given up by the claim itself. While CLAIMED the state is NONE, WAIT or HELD, and HELD
+ * means that HOLD was claimed.
  */
-static void claim(struct rdl_lock *l, struct rdl_acts *acts)
+static void claim(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts)
 {
-	bool hold = l->st == RDL_ST_HELD && (l->user || l->nq || l->relf);
-
-	l->landing = 0;
-	if (!hold) {
-		if (l->st == RDL_ST_WAIT)
-			rdl_act_timer(l, acts, 0);
-		l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
-		l->attention = 0;
+	if (l->st == RDL_ST_HELD && (l->users || l->nq || l->relf)) {
+		c->what = RDL_CLAIM_HOLD;
+		c->mode = RDL_MODE_X;
+		c->ticket = l->ticket;
+		return;
 	}
-	l->frz = RDL_FRZ_CLAIMED;
-	rdl_act_claim(l, acts, hold && !rdl_bust(HOLD_FORGOTTEN) ? RDL_CLAIM_HOLD : RDL_CLAIM_NONE);
+	if (l->st == RDL_ST_WAIT)
+		rdl_act_timer(l, acts, 0);
+	l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
+	l->attention = 0;
 }
 
-/* The operation that a FREEZE waited for has ended; if nobody knows how, the FREEZE waits on, for a new link. */
-static void drained(struct rdl_lock *l, struct rdl_acts *acts)
+static void begin(struct rdl_lock *l, bool a)
 {
-	if (l->frz == RDL_FRZ_FREEZING && !l->landing)
-		claim(l, acts);
+	l->guess = rdl_w_free(l->epoch, 0, a);
 }
 
-/*
- * Nobody knows what an operation did. Only the home can settle that, and only when it cannot land any more: when a new
- * link has been accepted, which means that the old queue pair is destroyed. Then nothing is claimed, and the rebuild
- * makes it true. An operation that has ended, on a word that cannot be, lands no more.
- */
-static void ambiguous(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+/* A REBUILT was lost, and with it nothing but the ticket of a HOLD, which is 0. */
+static void missed(struct rdl_lock *l, u32 epoch)
 {
-	l->st = RDL_ST_AMBIG;
-	l->landing = ev->outcome == RDL_AMBIGUOUS;
-	drained(l, acts);
+	rdl_epoch_begins(l, epoch, false);
+	l->ticket = 0;
+}
+
+static void lost(struct rdl_lock *l, struct rdl_acts *acts)
+{
+	if (l->st == RDL_ST_WAIT || l->st == RDL_ST_OWED)
+		rdl_act_timer(l, acts, 0);
 }
 
 /* ---- taking and giving back ---- */
@@ -106,17 +86,9 @@ static void ambiguous(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 static void rest(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
-	drained(l, acts);
+	rdl_drained(l, acts);
 	if (l->st == RDL_ST_WAIT)
 		arm(l, ev, acts);
-}
-
-static void roll(struct rdl_lock *l, struct rdl_acts *acts)
-{
-	if (l->rolled || l->frz != RDL_FRZ_RUN)
-		return;
-	l->rolled = 1;
-	rdl_act_msg(l, acts, RDL_ACT_ROLL);
 }
 
 /* May the word that was seen last be taken? Past HARD only the rebuild helps; whoever sees it asks for one. */
@@ -124,7 +96,7 @@ static bool takable(struct rdl_lock *l, struct rdl_acts *acts)
 {
 	if (rdl_w_ticket(l->guess) < RDL_TICKET_HARD || rdl_bust(HARD_IGNORED))
 		return true;
-	roll(l, acts);
+	rdl_roll(l, acts);
 	return false;
 }
 
@@ -145,45 +117,6 @@ static void draw(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 		post_cas(l, acts, RDL_ST_DRAW);
 }
 
-static void deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 flags)
-{
-	struct rdl_action *a;
-
-	RDL_ASSERT(l->nq && !l->user);
-	l->st = RDL_ST_HELD;
-	l->nq--;
-	l->user = 1;
-	l->relf = 0;
-	l->token = rdl_token(l->epoch, l->ticket, l->loc);
-	if (l->attention == RDL_ATT_UNTOLD) {
-		flags |= RDL_GRANT_OWNER_DIED;
-		l->attention = RDL_ATT_TOLD;
-	}
-	a = rdl_act(acts, RDL_ACT_DELIVER);
-	a->val = l->token;
-	a->arg = flags;
-	if ((flags & RDL_GRANT_OWNER_DIED) && (ev->flags & RDL_F_LINK))
-		rdl_act_msg(l, acts, RDL_ACT_CONSISTENT);
-}
-
-static bool lease_ok(const struct rdl_event *ev)
-{
-	return (ev->flags & RDL_F_LEASE) || rdl_bust(LEASE_IGNORED);
-}
-
-/* Local hand-over, if budget, token space and lease allow it. */
-static bool hand_over(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	if (!l->nq || l->loc >= RDL_LOC_MAX || !lease_ok(ev) || l->frz != RDL_FRZ_RUN)
-		return false;
-	if (l->handovers >= l->budget && !rdl_bust(BUDGET_IGNORED))
-		return false;
-	l->handovers++;
-	l->loc++;
-	deliver(l, ev, acts, RDL_GRANT_LOCAL);
-	return true;
-}
-
 static void give_back(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->frz == RDL_FRZ_CLAIMED) {
@@ -201,11 +134,11 @@ static void give_back(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 /* HELD without a local user: the head gets the node's own grant, or nobody is left who wants it. */
 static void serve(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (l->st != RDL_ST_HELD || l->user || l->frz != RDL_FRZ_RUN)
+	if (l->st != RDL_ST_HELD || l->users || l->frz != RDL_FRZ_RUN)
 		return;
 	if (l->nq) {
-		if (lease_ok(ev))
-			deliver(l, ev, acts, 0);
+		if (rdl_lease_ok(ev))
+			rdl_deliver(l, ev, acts, 0);
 	} else if (!rdl_bust(CANCEL_KEEPS)) {
 		give_back(l, ev, acts);
 	}
@@ -222,7 +155,7 @@ static void taken(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
 	/* The next owner of this node sees at least this ticket. */
 	l->guess = rdl_w_free(l->epoch, l->ticket + 1, rdl_w_attention(old));
 	if (l->ticket >= RDL_TICKET_SOFT)
-		roll(l, acts);
+		rdl_roll(l, acts);
 }
 
 /* ---- outcomes ---- */
@@ -264,7 +197,7 @@ static int draw_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	switch (cas_ended(l, ev)) {
 	case CAS_TAKEN:
 		taken(l, acts, ev->old);
-		drained(l, acts);
+		rdl_drained(l, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -280,7 +213,7 @@ static int draw_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 		rest(l, ev, acts);
 		break;
 	case CAS_AMBIG:
-		ambiguous(l, ev, acts);
+		rdl_doubt(l, ev, acts);
 		break;
 	}
 	return 0;
@@ -294,9 +227,9 @@ static int try_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 		taken(l, acts, ev->old);
 		if (l->frz != RDL_FRZ_RUN)
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EAGAIN);
-		else if (!lease_ok(ev))
+		else if (!rdl_lease_ok(ev))
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		drained(l, acts);
+		rdl_drained(l, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -320,7 +253,7 @@ static int try_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	case CAS_AMBIG:
 		/* The waiter holds nothing; what its CAS may have taken is given up by the recovery. */
 		rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		ambiguous(l, ev, acts);
+		rdl_doubt(l, ev, acts);
 		break;
 	}
 	return 0;
@@ -333,8 +266,8 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	l->io = 0;
 	if (ev->outcome == RDL_FAILED || (ev->outcome == RDL_AMBIGUOUS && rdl_bust(AMBIG_RETRIED))) {
 		l->st = RDL_ST_OWED;
-		drained(l, acts);
-		if (l->st == RDL_ST_OWED && !hand_over(l, ev, acts))
+		rdl_drained(l, acts);
+		if (l->st == RDL_ST_OWED && !rdl_hand_over(l, ev, acts))
 			arm(l, ev, acts);
 		return 0;
 	}
@@ -342,7 +275,7 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	if (ev->outcome == RDL_AMBIGUOUS ||
 	    (!rdl_w_frozen(old) &&
 	     (rdl_w_mid(old) != l->node + 1u || rdl_w_ep18(old) != rdl_ep18(l->epoch)))) {
-		ambiguous(l, ev, acts);
+		rdl_doubt(l, ev, acts);
 		return 0;
 	}
 	if (rdl_w_frozen(old) && !rdl_bust(FROZEN_IGNORED))
@@ -355,32 +288,7 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	return 0;
 }
 
-/* What was in flight belonged to a session that is over. */
-static int stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->io = 0;
-	l->stale_io = 0;
-	return 0;
-}
-
 /* ---- local waiters ---- */
-
-static int queue(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->nq++;
-	if (ev->try)
-		rdl_act_fail(l, acts, RDL_ACT_FAIL_TAIL,
-			     ev->flags & RDL_F_LINK ? EAGAIN : EHOSTUNREACH);
-	return 0;
-}
-
-static int queue_lost(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->nq++;
-	if (ev->try)
-		rdl_act_fail(l, acts, RDL_ACT_FAIL_TAIL, EHOSTUNREACH);
-	return 0;
-}
 
 static int acquire(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
@@ -391,7 +299,7 @@ static int acquire(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 		return 0;
 	}
 	if (l->frz != RDL_FRZ_RUN || l->is_void || !(ev->flags & RDL_F_LINK) || !takable(l, acts))
-		return queue(l, ev, acts);
+		return rdl_queue(l, ev, acts);
 	l->nq++;
 	l->retried = 0;
 	post_cas(l, acts, RDL_ST_TRY);
@@ -402,9 +310,9 @@ static int acquire(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 static int acquire_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (ev->try && l->nq)
-		return queue(l, ev, acts);
+		return rdl_queue(l, ev, acts);
 	l->nq++;
-	if (!hand_over(l, ev, acts) && ev->try)
+	if (!rdl_hand_over(l, ev, acts) && ev->try)
 		rdl_act_fail(l, acts, RDL_ACT_FAIL_TAIL,
 			     ev->flags & RDL_F_LINK ? EAGAIN : EHOSTUNREACH);
 	return 0;
@@ -412,20 +320,12 @@ static int acquire_owed(struct rdl_lock *l, const struct rdl_event *ev, struct r
 
 static int release(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (!l->user)
+	if (!l->users)
 		return -EPROTO;
-	l->user = 0;
+	l->users = 0;
 	l->token = 0;
-	if (!hand_over(l, ev, acts))
+	if (!rdl_hand_over(l, ev, acts))
 		give_back(l, ev, acts);
-	return 0;
-}
-
-static int cancel(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	if (!l->nq)
-		return -EPROTO;
-	l->nq--;
 	return 0;
 }
 
@@ -457,7 +357,7 @@ static int cancel_held(struct rdl_lock *l, const struct rdl_event *ev, struct rd
 	if (!l->nq)
 		return -EPROTO;
 	l->nq--;
-	if (!l->user && !l->nq)
+	if (!l->users && !l->nq)
 		give_back(l, ev, acts);
 	return 0;
 }
@@ -485,7 +385,7 @@ static int serve_held(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 /* While the lease ran low nothing was posted, and no event says that posts are possible again but this one. */
 static int lease_owed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (!hand_over(l, ev, acts) && !l->armed)
+	if (!rdl_hand_over(l, ev, acts) && !l->armed)
 		give_back(l, ev, acts);
 	return 0;
 }
@@ -499,53 +399,13 @@ static int lease_wait(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 
 /* ---- recovery, as events ---- */
 
-/* The epoch changes under a lock of which nothing is held here. */
-static void epoch_begins(struct rdl_lock *l, u32 epoch, bool a)
-{
-	l->epoch = epoch;
-	l->frz = RDL_FRZ_RUN;
-	l->is_void = 0;
-	l->rolled = 0;
-	l->guess = rdl_w_free(epoch, 0, a);
-}
-
-static int freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	/* A REBUILT was lost, and with it nothing but the ticket of a HOLD, which is 0. */
-	if (ev->epoch > l->epoch) {
-		epoch_begins(l, ev->epoch, false);
-		l->ticket = 0;
-	}
-	claim(l, acts);
-	return 0;
-}
-
-static int freeze_later(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->frz = RDL_FRZ_FREEZING;
-	if (rdl_bust(NO_DRAIN)) {
-		l->frz = RDL_FRZ_CLAIMED;
-		rdl_act_claim(l, acts, RDL_CLAIM_NONE);
-	}
-	return 0;
-}
-
-static int freeze_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	if (l->landing && !rdl_bust(AMBIG_CLAIMED))
-		l->frz = RDL_FRZ_FREEZING;
-	else
-		claim(l, acts);
-	return 0;
-}
-
 static int rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	bool pop = rdl_bust(VOID_POP_AGAIN) && l->is_void && l->st == RDL_ST_NONE;
 
 	if (ev->rebuilt.what != RDL_CLAIM_NONE)
 		return -EPROTO;
-	epoch_begins(l, ev->epoch, ev->rebuilt.vflags & RDL_VF_OWNER_DIED);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags & RDL_VF_OWNER_DIED);
 	if (pop)
 		give_back(l, ev, acts);
 	else if (!rdl_bust(REBUILT_NO_DRAW))
@@ -556,18 +416,18 @@ static int rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 /* The grant goes on under a new epoch and ticket; the user keeps the token it was given. */
 static void held_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 ticket, bool a)
 {
-	epoch_begins(l, ev->epoch, false);
+	rdl_epoch_begins(l, ev->epoch, false);
 	l->ticket = ticket;
 	l->guess = rdl_w_free(l->epoch, ticket + 1, false);
 	if (!a)
 		l->attention = RDL_ATT_NONE;
 	if (l->attention == RDL_ATT_TOLD && (ev->flags & RDL_F_LINK))
 		rdl_act_msg(l, acts, RDL_ACT_CONSISTENT);
-	if (l->user)
+	if (l->users)
 		return;
 	if (l->relf) {
 		l->relf = 0;
-		if (!hand_over(l, ev, acts))
+		if (!rdl_hand_over(l, ev, acts))
 			give_back(l, ev, acts);
 	} else {
 		serve(l, ev, acts);
@@ -590,19 +450,10 @@ static int rebuilt_held(struct rdl_lock *l, const struct rdl_event *ev, struct r
 static int link_up(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (ev->epoch > l->epoch)
-		epoch_begins(l, ev->epoch, false);
+		rdl_epoch_begins(l, ev->epoch, false);
 	l->rolled = 0;
 	if (l->st == RDL_ST_WAIT)
 		arm(l, ev, acts);
-	return 0;
-}
-
-/* The old queue pair is destroyed: what may have happened has happened. */
-static int link_up_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->landing = 0;
-	if (l->frz == RDL_FRZ_FREEZING)
-		claim(l, acts);
 	return 0;
 }
 
@@ -628,29 +479,11 @@ static int link_up_held(struct rdl_lock *l, const struct rdl_event *ev, struct r
 
 /* ---- loss of the session ---- */
 
-static int lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	if (l->user && !rdl_bust(LOST_KEEPS_USER))
-		rdl_act(acts, RDL_ACT_LOST);
-	if (l->st == RDL_ST_WAIT || l->st == RDL_ST_OWED)
-		rdl_act_timer(l, acts, 0);
-	l->st = RDL_ST_LOST;
-	l->frz = RDL_FRZ_RUN;
-	l->user = 0;
-	l->token = 0;
-	l->relf = 0;
-	l->is_void = 0;
-	l->attention = RDL_ATT_NONE;
-	l->landing = 0;
-	l->stale_io = !!l->io;
-	return 0;
-}
-
 static int rejoin(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->io)
 		return -EPROTO;
-	epoch_begins(l, ev->epoch, false);
+	rdl_epoch_begins(l, ev->epoch, false);
 	l->st = RDL_ST_NONE;
 	if (l->nq) {
 		wait_begin(l);
@@ -661,125 +494,120 @@ static int rejoin(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 
 /* ---- the table ---- */
 
-#define B(st)		(1u << RDL_ST_##st)
-#define C(fn, next)	{ fn, #fn, next }
-#define IGN(st)		{ rdl_ignore, "ignore", B(st) }
-#define IMP(st)		{ rdl_impossible, "impossible", B(st) }
-
 /* Where a lock goes that was given back, and one that was taken. */
 #define RESTS		(B(NONE) | B(WAIT))
 #define GIVES_BACK	(B(HELD) | B(POP) | B(OWED))
 
-const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
+static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 	[RDL_ST_NONE] = {
 		[RDL_EV_ACQ]	 = C(acquire, B(DRAW) | B(TRY) | B(WAIT) | B(NONE)),
 		[RDL_EV_REL]	 = IMP(NONE),
 		[RDL_EV_CANCEL]	 = IMP(NONE),
 		[RDL_EV_OP]	 = IMP(NONE),
 		[RDL_EV_TIMER]	 = IGN(NONE),
-		[RDL_EV_FREEZE]	 = C(freeze, B(NONE)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(NONE)),
 		[RDL_EV_REBUILT] = C(rebuilt, B(NONE)),
 		[RDL_EV_LINK_UP] = C(link_up, B(NONE)),
 		[RDL_EV_LEASE]	 = IGN(NONE),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(NONE),
 	},
 	[RDL_ST_DRAW] = {
-		[RDL_EV_ACQ]	 = C(queue, B(DRAW)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(DRAW)),
 		[RDL_EV_REL]	 = IMP(DRAW),
-		[RDL_EV_CANCEL]	 = C(cancel, B(DRAW)),
+		[RDL_EV_CANCEL]	 = C(rdl_cancel, B(DRAW)),
 		[RDL_EV_OP]	 = C(draw_ended, RESTS | GIVES_BACK | B(DRAW) | B(AMBIG)),
 		[RDL_EV_TIMER]	 = IGN(DRAW),
-		[RDL_EV_FREEZE]	 = C(freeze_later, B(DRAW)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(DRAW)),
 		[RDL_EV_REBUILT] = IMP(DRAW),
 		[RDL_EV_LINK_UP] = IMP(DRAW),
 		[RDL_EV_LEASE]	 = IGN(DRAW),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(DRAW),
 	},
 	[RDL_ST_TRY] = {
-		[RDL_EV_ACQ]	 = C(queue, B(TRY)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(TRY)),
 		[RDL_EV_REL]	 = IMP(TRY),
 		[RDL_EV_CANCEL]	 = C(cancel_try, B(TRY) | B(DRAW)),
 		[RDL_EV_OP]	 = C(try_ended, RESTS | GIVES_BACK | B(TRY) | B(AMBIG)),
 		[RDL_EV_TIMER]	 = IGN(TRY),
-		[RDL_EV_FREEZE]	 = C(freeze_later, B(TRY)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(TRY)),
 		[RDL_EV_REBUILT] = IMP(TRY),
 		[RDL_EV_LINK_UP] = IMP(TRY),
 		[RDL_EV_LEASE]	 = IGN(TRY),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(TRY),
 	},
 	[RDL_ST_WAIT] = {
-		[RDL_EV_ACQ]	 = C(queue, B(WAIT)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(WAIT)),
 		[RDL_EV_REL]	 = IMP(WAIT),
 		[RDL_EV_CANCEL]	 = C(cancel_wait, B(WAIT) | B(NONE)),
 		[RDL_EV_OP]	 = IMP(WAIT),
 		[RDL_EV_TIMER]	 = C(retry, B(WAIT) | B(DRAW)),
-		[RDL_EV_FREEZE]	 = C(freeze, B(WAIT)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(WAIT)),
 		[RDL_EV_REBUILT] = C(rebuilt, B(WAIT)),
 		[RDL_EV_LINK_UP] = C(link_up, B(WAIT)),
 		[RDL_EV_LEASE]	 = C(lease_wait, B(WAIT)),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(WAIT),
 	},
 	[RDL_ST_HELD] = {
-		[RDL_EV_ACQ]	 = C(queue, B(HELD)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(HELD)),
 		[RDL_EV_REL]	 = C(release, GIVES_BACK),
 		[RDL_EV_CANCEL]	 = C(cancel_held, GIVES_BACK),
 		[RDL_EV_OP]	 = IMP(HELD),
 		[RDL_EV_TIMER]	 = IGN(HELD),
-		[RDL_EV_FREEZE]	 = C(freeze, B(HELD)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD)),
 		[RDL_EV_REBUILT] = C(rebuilt_held, GIVES_BACK),
 		[RDL_EV_LINK_UP] = C(link_up_held, GIVES_BACK),
 		[RDL_EV_LEASE]	 = C(serve_held, B(HELD)),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(HELD),
 	},
 	[RDL_ST_POP] = {
-		[RDL_EV_ACQ]	 = C(queue, B(POP)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(POP)),
 		[RDL_EV_REL]	 = IMP(POP),
-		[RDL_EV_CANCEL]	 = C(cancel, B(POP)),
+		[RDL_EV_CANCEL]	 = C(rdl_cancel, B(POP)),
 		[RDL_EV_OP]	 = C(pop_ended, RESTS | B(HELD) | B(OWED) | B(AMBIG)),
 		[RDL_EV_TIMER]	 = IGN(POP),
-		[RDL_EV_FREEZE]	 = C(freeze_later, B(POP)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(POP)),
 		[RDL_EV_REBUILT] = IMP(POP),
 		[RDL_EV_LINK_UP] = IMP(POP),
 		[RDL_EV_LEASE]	 = IGN(POP),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(POP),
 	},
 	[RDL_ST_OWED] = {
 		[RDL_EV_ACQ]	 = C(acquire_owed, B(OWED) | B(HELD)),
 		[RDL_EV_REL]	 = IMP(OWED),
-		[RDL_EV_CANCEL]	 = C(cancel, B(OWED)),
+		[RDL_EV_CANCEL]	 = C(rdl_cancel, B(OWED)),
 		[RDL_EV_OP]	 = IMP(OWED),
 		[RDL_EV_TIMER]	 = C(repay, B(OWED) | B(POP)),
-		[RDL_EV_FREEZE]	 = C(freeze, RESTS),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, RESTS),
 		[RDL_EV_REBUILT] = IMP(OWED),
 		[RDL_EV_LINK_UP] = C(link_up_owed, B(OWED) | B(POP)),
 		[RDL_EV_LEASE]	 = C(lease_owed, GIVES_BACK),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(OWED),
 	},
 	[RDL_ST_AMBIG] = {
-		[RDL_EV_ACQ]	 = C(queue, B(AMBIG)),
+		[RDL_EV_ACQ]	 = C(rdl_queue, B(AMBIG)),
 		[RDL_EV_REL]	 = IMP(AMBIG),
-		[RDL_EV_CANCEL]	 = C(cancel, B(AMBIG)),
+		[RDL_EV_CANCEL]	 = C(rdl_cancel, B(AMBIG)),
 		[RDL_EV_OP]	 = IMP(AMBIG),
 		[RDL_EV_TIMER]	 = IGN(AMBIG),
-		[RDL_EV_FREEZE]	 = C(freeze_ambig, B(AMBIG) | RESTS),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(AMBIG) | RESTS),
 		[RDL_EV_REBUILT] = IMP(AMBIG),
-		[RDL_EV_LINK_UP] = C(link_up_ambig, B(AMBIG) | RESTS),
+		[RDL_EV_LINK_UP] = C(rdl_new_link_ambig, B(AMBIG) | RESTS),
 		[RDL_EV_LEASE]	 = IGN(AMBIG),
-		[RDL_EV_LOSE]	 = C(lose, B(LOST)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(AMBIG),
 	},
 	[RDL_ST_LOST] = {
-		[RDL_EV_ACQ]	 = C(queue_lost, B(LOST)),
+		[RDL_EV_ACQ]	 = C(rdl_queue_lost, B(LOST)),
 		[RDL_EV_REL]	 = IGN(LOST),
-		[RDL_EV_CANCEL]	 = C(cancel, B(LOST)),
-		[RDL_EV_OP]	 = C(stale_ended, B(LOST)),
+		[RDL_EV_CANCEL]	 = C(rdl_cancel, B(LOST)),
+		[RDL_EV_OP]	 = C(rdl_stale_ended, B(LOST)),
 		[RDL_EV_TIMER]	 = IGN(LOST),
 		[RDL_EV_FREEZE]	 = IGN(LOST),
 		[RDL_EV_REBUILT] = IGN(LOST),
@@ -788,4 +616,17 @@ const struct rdl_cell rdl_spin_table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_LOSE]	 = IGN(LOST),
 		[RDL_EV_REJOIN]	 = C(rejoin, B(NONE) | B(DRAW) | B(WAIT)),
 	},
+};
+
+#define STATES	(B(NONE) | B(DRAW) | B(TRY) | B(WAIT) | B(HELD) | B(POP) | B(OWED) | B(AMBIG) | B(LOST))
+
+const struct rdl_kind_ops rdl_spin = {
+	.states = STATES,
+	.events = (1u << RDL_NR_EVENTS) - 1,
+	.table = table,
+	.begin = begin,
+	.claim = claim,
+	.missed = missed,
+	.lost = lost,
+	.check = rdl_spin_check,
 };

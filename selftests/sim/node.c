@@ -279,7 +279,7 @@ static void check_agent(struct world *w, int n, int lock)
 		violation(w, "lock %d: node %d: %s", lock, n, err);
 	if ((int)a->core.nq != a->nfifo)
 		violation(w, "lock %d: node %d counts %u waiters, there are %d", lock, n, a->core.nq, a->nfifo);
-	if (a->core.user != holds)
+	if (!!a->core.users != holds)
 		violation(w, "lock %d: node %d and its user disagree who holds", lock, n);
 }
 
@@ -316,7 +316,7 @@ static void feed(struct world *w, int n, int lock, struct rdl_event *ev)
 	w->cov->count[was.st][ev->type]++;
 	if (acts.n > w->cov->most_actions)
 		w->cov->most_actions = acts.n;
-	if (!(rdl_spin_table[was.st][ev->type].next >> a->core.st & 1))
+	if (!(rdl_spin.table[was.st][ev->type].next >> a->core.st & 1))
 		violation(w, "%s + %s -> %s is not in the table", rdl_state_name(was.st), rdl_event_name(ev->type),
 			  rdl_state_name(a->core.st));
 	if (ev->type == RDL_EV_OP && ev->outcome == RDL_AMBIGUOUS && !was.stale_io)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "core.h"
-#include "spin.h"
+#include "kind.h"
 #include "bust.h"
 
 #define MAX_NODES	8

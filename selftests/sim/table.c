@@ -34,7 +34,7 @@ void table_rst(void)
 	unsigned int s, e;
 
 	printf(".. %s-License-Identifier: GPL-2.0\n", "SPDX");
-	puts(".. made by `build/sim/sim --table` from kmod/core/spin.c; do not edit\n");
+	puts(".. made by `build/sim/sim --table` from kmod/core; do not edit\n");
 	puts("States of a node's side of a lock\n---------------------------------\n");
 	for (s = 0; s < RDL_NR_STATES; s++)
 		printf("``%s``\n    %s\n\n", rdl_state_name(s), state_means[s]);
@@ -43,12 +43,12 @@ void table_rst(void)
 		printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
 	puts("What each event does in each state\n----------------------------------\n");
 	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
-	puts("function in kmod/core/spin.c that runs, and the states in which it may leave the lock.\n");
+	puts("function in kmod/core that runs, and the states in which it may leave the lock.\n");
 	puts(".. list-table::\n   :header-rows: 1\n   :widths: 10 12 25 35\n");
 	puts("   * - state\n     - event\n     - does\n     - then");
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = &rdl_spin_table[s][e];
+			const struct rdl_cell *c = &rdl_spin.table[s][e];
 			bool real = c->fn != rdl_ignore && c->fn != rdl_impossible;
 
 			printf("   * - %s\n     - %s\n     - %s%s%s\n     - ", rdl_state_name(s), rdl_event_name(e),
@@ -65,7 +65,7 @@ void table_dot(void)
 	unsigned int s, e, t;
 
 	printf("// %s-License-Identifier: GPL-2.0\n", "SPDX");
-	puts("// made by `build/sim/sim --dot` from kmod/core/spin.c; do not edit");
+	puts("// made by `build/sim/sim --dot` from kmod/core; do not edit");
 	puts("digraph spin {\n\trankdir=LR;\n\tnode [shape=box, fontname=\"monospace\"];");
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (t = 0; t < RDL_NR_STATES; t++) {
@@ -73,7 +73,7 @@ void table_dot(void)
 			bool any = false;
 
 			for (e = 0; e < RDL_NR_EVENTS; e++) {
-				if (s == t || !(rdl_spin_table[s][e].next >> t & 1))
+				if (s == t || !(rdl_spin.table[s][e].next >> t & 1))
 					continue;
 				if (!any)
 					printf("\t%s -> %s [label=\"", rdl_state_name(s), rdl_state_name(t));

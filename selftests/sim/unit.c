@@ -299,7 +299,7 @@ static const char *table_complete(u64 seed)
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		wrong(!rdl_state_name(s)[0], "a state has no name");
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = &rdl_spin_table[s][e];
+			const struct rdl_cell *c = &rdl_spin.table[s][e];
 
 			wrong(!c->fn || !c->name, "a cell is empty");
 			wrong(!c->next || c->next >> RDL_NR_STATES, "a cell leads nowhere");
@@ -374,7 +374,7 @@ static const char *table_unreached(void)
 
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = &rdl_spin_table[s][e];
+			const struct rdl_cell *c = &rdl_spin.table[s][e];
 			bool impossible = c->fn == rdl_impossible;
 
 			if (impossible ? !seen[s][e] : !(c->next & ~seen[s][e]))
@@ -431,7 +431,7 @@ static const char *table_hostile(u64 seed)
 		}
 		seen[was.st][ev.type] |= 1u << l.st;
 		bad = rdl_check(&l);
-		if (!bad && !(rdl_spin_table[was.st][ev.type].next >> l.st & 1))
+		if (!bad && !(rdl_spin.table[was.st][ev.type].next >> l.st & 1))
 			bad = "not in the table";
 		if (bad) {
 			snprintf(why, sizeof(why), "%s + %s -> %s: %s", rdl_state_name(was.st),

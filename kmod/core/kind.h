@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of core/ share among themselves: what a kind of lock consists of, what every kind has in common
+ * (door.c, local.c), and the helpers that append actions (core.c).
+ */
+#ifndef RDL_KIND_H
+#define RDL_KIND_H
+
+#include "core.h"
+
+#ifndef RDL_ASSERT	/* the simulator's plat_user.h stops there; the module relies on the simulator having run */
+#define RDL_ASSERT(cond) do { } while (0)
+#endif
+
+typedef int (*rdl_cell_fn)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+/**
+ * struct rdl_cell - what one event does in one state
+ * @fn: performs it; rdl_ignore and rdl_impossible for the cells in which nothing happens or nothing may come
+ * @name: of @fn, for the diagram
+ * @next: bit for each state the lock may be in afterwards; the simulator checks it after every step
+ */
+struct rdl_cell {
+	rdl_cell_fn fn;
+	const char *name;
+	u32 next;
+};
+
+/**
+ * struct rdl_kind_ops - a kind of lock
+ * @states: bit for each state it has; @events: for each event it knows. Where both are set the table has a cell.
+ * @table: its cells
+ * @begin: an epoch begins under a lock of which nothing is held here; @a: attention
+ * @claim: nothing is in flight any more, the home asks: give up what nobody here uses, and say what remains
+ * @missed: another recovery begins, and the REBUILT of the one before was lost: what is known without it
+ * @lost: the session is gone, and with it whatever the kind remembers of it
+ * @check: NULL or the first of its invariants that is broken
+ */
+struct rdl_kind_ops {
+	u32 states;
+	u32 events;
+	const struct rdl_cell (*table)[RDL_NR_EVENTS];
+	void (*begin)(struct rdl_lock *l, bool a);
+	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
+	void (*missed)(struct rdl_lock *l, u32 epoch);
+	void (*lost)(struct rdl_lock *l, struct rdl_acts *acts);
+	const char *(*check)(const struct rdl_lock *l);
+};
+
+extern const struct rdl_kind_ops rdl_spin;
+
+const char *rdl_spin_check(const struct rdl_lock *l);
+
+/* ---- core.c ---- */
+
+/* NULL: no such kind. */
+const struct rdl_kind_ops *rdl_kind_ops(unsigned int kind);
+
+int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type);
+void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val);
+void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err);
+void rdl_act_timer(struct rdl_lock *l, struct rdl_acts *acts, u64 ns);
+void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type);
+
+/* ---- door.c: recovery and loss ---- */
+
+void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, bool a);
+void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts);
+void rdl_doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts);
+/* Cells. */
+int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_new_link_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+/* ---- local.c: users and waiters of this node ---- */
+
+bool rdl_lease_ok(const struct rdl_event *ev);
+void rdl_deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 flags);
+bool rdl_hand_over(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+/* Cells. */
+int rdl_queue(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_queue_lost(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+int rdl_cancel(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+/* No lock held by anybody, in epoch @epoch with next ticket @ticket. */
+static inline u64 rdl_w_free(u32 epoch, u32 ticket, bool a)
+{
+	return rdl_w_pack(ticket, 0, 0, epoch, a, false);
+}
+
+/* The exponent of the longest back-off of kind spin: BASE << KMAX is CAP. */
+#define RDL_SPIN_KMAX	4
+
+#endif /* RDL_KIND_H */
