@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The agent of a lock: the one door through which events reach the core, and the one place that carries out what the
- * core decides. Local calls, completions, messages, timers, lease and session changes all end in agent_event().
+ * core decides. Local calls, completions, messages, timers, lease and session changes all end in rdlock_agent_event().
  *
- * Locking: agent->lock (BH off) around agent_event(). Inside it space->lock and the fabric's locks are taken, never the
- * other way round. What sleeps (asking the home) is done by agent->work.
+ * Locking: agent->lock (BH off) around rdlock_agent_event(). Inside it space->lock and the fabric's locks are taken,
+ * never the other way round. What sleeps (asking the home) is done by agent->work, in agent_open.c; agents are found
+ * and freed in agent_table.c.
  *
  * The lost wake-up that must not be: a waiter is put into the queue and the core is told (ACQ) under one hold of
  * agent->lock, and a grant is delivered to the head of the queue under the same lock, so that no grant can fall between
  * "not free" and "queued". The sleeper reads its own state after prepare_to_wait(); wake_up() follows the store of the
  * state (the barrier pair is set_current_state() there and the one in wake_up() here).
  */
-#include <linux/delay.h>
 #include <linux/errno.h>
-#include <linux/jhash.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 
 #include "agent.h"
 #include "main.h"
@@ -25,87 +23,6 @@
 #include "trace.h"
 #include "wait.h"
 #include "compat.h"
-
-/*
- * Pause before the home is asked again to open a lock. Longer than the home takes to repeat a FREEZE: while we ask for
- * any lock, those of locks that are unknown here stay without answer, see lock_unknown().
- */
-#define AGENT_AGAIN_MS	600
-
-static void agent_work(struct work_struct *work);
-static void agent_op_done(struct rdf_op *op);
-static enum hrtimer_restart agent_timer(struct hrtimer *t);
-
-static u32 agent_key_hash(const void *data, u32 len, u32 seed)
-{
-	const struct rdlock_agent_key *k = data;
-
-	return jhash(k->key, k->len, seed);
-}
-
-static u32 agent_obj_hash(const void *data, u32 len, u32 seed)
-{
-	const struct rdlock_agent *a = data;
-
-	return agent_key_hash(&a->key, len, seed);
-}
-
-static int agent_cmp(struct rhashtable_compare_arg *arg, const void *obj)
-{
-	const struct rdlock_agent_key *k = arg->key;
-	const struct rdlock_agent *a = obj;
-
-	return a->key.len != k->len || memcmp(a->key.key, k->key, k->len);
-}
-
-static const struct rhashtable_params agent_params = {
-	.head_offset = offsetof(struct rdlock_agent, hnode),
-	.key_offset = offsetof(struct rdlock_agent, key),
-	.key_len = sizeof(struct rdlock_agent_key),
-	.hashfn = agent_key_hash,
-	.obj_hashfn = agent_obj_hash,
-	.obj_cmpfn = agent_cmp,
-	.automatic_shrinking = true,
-};
-
-/* (table, lock) in one index; a table is a page of words, so a lock's number stays below RDL_CELLS_MAX. */
-static unsigned long slot_index(u32 table, u32 slot)
-{
-	return (unsigned long)table * RDL_CELLS_MAX + slot;
-}
-
-static void agent_free_rcu(struct rcu_head *rcu)
-{
-	kfree(container_of(rcu, struct rdlock_agent, rcu));
-}
-
-static void agent_release(struct kref *ref)
-{
-	struct rdlock_agent *a = container_of(ref, struct rdlock_agent, ref);
-	struct rdlock_space *space = a->space;
-
-	WARN_ON_ONCE(!list_empty(&a->queue) || a->user);
-	call_rcu(&a->rcu, agent_free_rcu);
-	rdlock_space_unref(space);
-}
-
-struct rdlock_agent *rdlock_agent_get(struct rdlock_agent *a)
-{
-	kref_get(&a->ref);
-	return a;
-}
-
-void rdlock_agent_put(struct rdlock_agent *a)
-{
-	kref_put(&a->ref, agent_release);
-}
-
-void rdlock_agent_kick(struct rdlock_agent *a)
-{
-	rdlock_agent_get(a);
-	if (!queue_work(rdlock_wq, &a->work))
-		rdlock_agent_put(a);
-}
 
 /* ---- actions ---- */
 
@@ -252,13 +169,13 @@ static void act_lost(struct rdlock_agent *a)
 }
 
 /**
- * agent_event - the door
+ * rdlock_agent_event - the door
  * @a: agent
  * @ev: type and details; flags and randomness are filled in here
  *
  * Locks: a->lock is held, BH off.
  */
-static void agent_event(struct rdlock_agent *a, struct rdl_event *ev)
+void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev)
 {
 	struct rdl_event next;
 	struct rdl_acts acts;
@@ -353,7 +270,7 @@ static void agent_op_done(struct rdf_op *op)
 		break;
 	}
 	spin_lock_bh(&a->lock);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
 	rdlock_agent_put(a);
 }
@@ -364,10 +281,23 @@ static enum hrtimer_restart agent_timer(struct hrtimer *t)
 	struct rdl_event ev = { .type = RDL_EV_TIMER };
 
 	spin_lock_bh(&a->lock);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
 	rdlock_agent_put(a);
 	return HRTIMER_NORESTART;
+}
+
+void rdlock_agent_door_init(struct rdlock_agent *a)
+{
+	rdf_op_init(&a->op, agent_op_done);
+	rdlock_hrtimer_setup(&a->timer, agent_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+}
+
+void rdlock_agent_stop_timer(struct rdlock_agent *a)
+{
+	spin_lock_bh(&a->lock);
+	act_timer(a, 0);
+	spin_unlock_bh(&a->lock);
 }
 
 /* ---- events from inside the node ---- */
@@ -379,7 +309,7 @@ void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l)
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, acquire);
 	list_add_tail(&l->node, &a->queue);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 }
 
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
@@ -389,7 +319,7 @@ void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, withdrawn);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 }
 
 void rdlock_agent_release(struct rdlock_agent *a)
@@ -398,27 +328,17 @@ void rdlock_agent_release(struct rdlock_agent *a)
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, release);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 }
 
 /* ---- events from the home ---- */
-
-static void agent_drop_slot(struct rdlock_agent *a)
-{
-	unsigned long index = slot_index(a->table, a->slot);
-
-	xa_lock_bh(&a->space->by_slot);
-	if (xa_load(&a->space->by_slot, index) == a)
-		__xa_erase(&a->space->by_slot, index);
-	xa_unlock_bh(&a->space->by_slot);
-}
 
 void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch)
 {
 	struct rdl_event ev = { .type = RDL_EV_FREEZE, .epoch = epoch };
 
 	spin_lock_bh(&a->lock);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
 }
 
@@ -433,7 +353,7 @@ void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_ms
 	ev.rebuilt.pred = le32_to_cpu(m->pred);
 	ev.rebuilt.vflags = le32_to_cpu(m->vflags);
 	spin_lock_bh(&a->lock);
-	agent_event(a, &ev);
+	rdlock_agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
 }
 
@@ -443,7 +363,7 @@ void rdlock_agent_lease(struct rdlock_agent *a)
 
 	spin_lock_bh(&a->lock);
 	if (a->registered)
-		agent_event(a, &ev);
+		rdlock_agent_event(a, &ev);
 	spin_unlock_bh(&a->lock);
 }
 
@@ -455,15 +375,15 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	spin_lock_bh(&a->lock);
 	if (a->registered) {
 		a->registered = false;
-		agent_drop_slot(a);
-		agent_event(a, &ev);
+		rdlock_agent_drop_slot(a);
+		rdlock_agent_event(a, &ev);
 	}
 	list_for_each_entry_safe(l, n, &a->queue, node) {
 		if (!all && l->deadline != KTIME_MAX && !l->try)
 			continue;
 		waiter_fail(a, l, err);
 		ev = (struct rdl_event){ .type = RDL_EV_CANCEL };
-		agent_event(a, &ev);
+		rdlock_agent_event(a, &ev);
 	}
 	if (all) {
 		a->open_err = err;
@@ -480,321 +400,4 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	if (all && hrtimer_cancel(&a->timer))
 		rdlock_agent_put(a);
 	wake_up_all(&a->wq);
-}
-
-/* ---- what the home knows ---- */
-
-/* One round of asking the home to open the lock; true: go on, something else may be to do. */
-static bool agent_register(struct rdlock_agent *a)
-{
-	struct {
-		struct rdl_msg h;
-		struct rdl_msg_open o;
-	} req = { .h.type = RDL_MSG_OPEN };
-	struct {
-		struct rdl_msg h;
-		struct rdl_msg_opened o;
-	} rep;
-	struct rdlock_space *space = a->space;
-	struct rdl_event ev = {};
-	u32 no, old_table = 0, old_slot = 0;
-	bool had = false, moved = false, stale, again;
-	int err;
-
-	req.o.obj = RDL_OBJ_LOCK;
-	req.o.kind = a->key.kind;
-	req.o.key_len = a->key.len;
-	memcpy(req.o.key, a->key.key, sizeof(req.o.key));
-	spin_lock_bh(&a->lock);
-	if (a->registered) {
-		/* The same incarnation in a new session: what is not known of the last operations must be recovered. */
-		if (rdl_ambiguous(&a->core))
-			req.o.flags |= RDL_OPEN_AMBIG;
-		had = true;
-		old_table = a->table;
-		old_slot = a->slot;
-	}
-	spin_unlock_bh(&a->lock);
-
-	rdlock_session_opening(space, 1);
-	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
-	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
-		rdlock_session_opening(space, -1);
-		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
-		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))
-			return false;
-		msleep(AGENT_AGAIN_MS);
-		return true;
-	}
-
-	/*
-	 * Until the end, so that the loss of the session comes before or after: an entry in by_slot has no reference,
-	 * and only the table and slot that the agent knows of are ever taken out again.
-	 */
-	mutex_lock(&space->agents_mutex);
-	stale = no != READ_ONCE(space->session.no);
-	if (!err && !stale) {
-		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
-
-		moved = had && a->registered && (table != old_table || slot != old_slot);
-		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
-		if (!moved && xa_err(xa_store_bh(&space->by_slot, slot_index(table, slot), a, GFP_KERNEL)))
-			err = -ENOMEM;
-	}
-	rdlock_session_opening(space, -1);
-	if (stale || moved) {
-		mutex_unlock(&space->agents_mutex);
-		if (moved)
-			/* The home of the same session cannot have moved it. */
-			rdlock_session_lose(space, -EPROTO);
-		return stale;
-	}
-
-	spin_lock_bh(&a->lock);
-	if (err) {
-		/* No opener hears of it when a lock that is open is opened again: then go on until it succeeds. */
-		again = a->registered;
-		if (!again)
-			a->open_err = err;
-		spin_unlock_bh(&a->lock);
-		mutex_unlock(&space->agents_mutex);
-		wake_up_all(&a->wq);
-		if (again)
-			msleep(AGENT_AGAIN_MS);
-		return again;
-	}
-	a->table = le32_to_cpu(rep.h.table);
-	a->slot = le32_to_cpu(rep.h.lock);
-	a->addr.addr = le64_to_cpu(rep.o.addr);
-	a->addr.rkey = le32_to_cpu(rep.o.rkey);
-	a->session = no;
-	ev.epoch = le32_to_cpu(rep.h.epoch);
-	if (a->registered) {
-		ev.type = RDL_EV_LINK_UP;
-	} else {
-		/*
-		 * A fresh start: nothing is in flight (the old link is dead before a new one comes up) and nothing is
-		 * held. Waiters that stayed in the queue are told to the new core by REJOIN.
-		 */
-		u32 nq = a->core.nq;
-
-		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch, rdlock_budget);
-		a->core.st = RDL_ST_LOST;
-		a->core.nq = nq;
-		a->registered = true;
-		a->open_err = 0;
-		rdlock_stat_inc(space, open);
-		ev.type = RDL_EV_REJOIN;
-	}
-	agent_event(a, &ev);
-	spin_unlock_bh(&a->lock);
-	mutex_unlock(&space->agents_mutex);
-	wake_up_all(&a->wq);
-	return true;
-}
-
-/* Nobody has it open: tell the home and go, if the core is at rest. */
-static void agent_retire(struct rdlock_agent *a)
-{
-	struct rdlock_space *space = a->space;
-	struct rdl_msg m = { .type = RDL_MSG_CLOSE };
-	bool idle, told;
-
-	lockdep_assert_held(&space->agents_mutex);
-	spin_lock_bh(&a->lock);
-	idle = !a->registered || rdl_idle(&a->core);
-	told = a->registered && a->session == READ_ONCE(space->session.no);
-	if (idle)
-		a->registered = false;
-	m.table = cpu_to_le32(a->table);
-	m.lock = cpu_to_le32(a->slot);
-	m.epoch = cpu_to_le32(a->core.epoch);
-	spin_unlock_bh(&a->lock);
-	if (!idle)
-		return;
-	a->dead = true;
-	agent_drop_slot(a);
-	rhashtable_remove_fast(&space->agents, &a->hnode, agent_params);
-	list_del_init(&a->list);
-	if (told && !rdlock_session_send(space, &m, sizeof(m)))
-		rdlock_stat_inc(space, close);
-	spin_lock_bh(&a->lock);
-	act_timer(a, 0);
-	spin_unlock_bh(&a->lock);
-	rdlock_agent_put(a);	/* the table's */
-}
-
-static void agent_work(struct work_struct *work)
-{
-	struct rdlock_agent *a = container_of(work, struct rdlock_agent, work);
-	struct rdlock_space *space = a->space;
-	bool more = true;
-
-	while (more) {
-		bool want;
-
-		more = false;
-		mutex_lock(&space->agents_mutex);
-		if (a->dead) {
-			mutex_unlock(&space->agents_mutex);
-			break;
-		}
-		if (!a->opens) {
-			agent_retire(a);
-			want = !a->dead && a->session != READ_ONCE(space->session.no);
-		} else {
-			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
-		}
-		/* Everything is about to be revoked; the work that does it kicks us afterwards. */
-		if (READ_ONCE(space->session.other_instance))
-			want = false;
-		a->asking = want;
-		mutex_unlock(&space->agents_mutex);
-		if (!want)
-			break;
-		/*
-		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
-		 * do not run twice at once, so nobody else registers it meanwhile.
-		 */
-		more = agent_register(a);
-		mutex_lock(&space->agents_mutex);
-		a->asking = false;
-		/* Whoever closed it meanwhile has left the end to us. */
-		if (!more && !a->opens)
-			agent_retire(a);
-		mutex_unlock(&space->agents_mutex);
-	}
-	rdlock_agent_put(a);
-}
-
-/* ---- the table ---- */
-
-struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, u32 kind)
-{
-	struct rdlock_agent_key k = { .len = len, .kind = kind };
-	struct rdlock_agent *a;
-	int err;
-
-	memcpy(k.key, key, len);
-	mutex_lock(&space->agents_mutex);
-	a = rhashtable_lookup_fast(&space->agents, &k, agent_params);
-	if (a) {
-		spin_lock_bh(&a->lock);
-		if (a->registered && kind && kind != a->core.kind)
-			err = -EEXIST;
-		else
-			err = 0;
-		/* A refusal was for those who waited then; ask again. */
-		if (!a->registered)
-			a->open_err = 0;
-		spin_unlock_bh(&a->lock);
-		if (err)
-			goto err_unlock;
-		a->opens++;
-		rdlock_agent_get(a);
-		goto out_kick;
-	}
-	err = -ENOMEM;
-	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
-	if (!a)
-		goto err_unlock;
-	kref_init(&a->ref);
-	a->space = space;
-	a->key = k;
-	a->opens = 1;
-	spin_lock_init(&a->lock);
-	INIT_LIST_HEAD(&a->queue);
-	INIT_LIST_HEAD(&a->handles);
-	rdl_lock_init(&a->core, kind ? kind : space->kind, space->node, rdl_epoch(1, 0), rdlock_budget);
-	a->core.st = RDL_ST_LOST;
-	rdf_op_init(&a->op, agent_op_done);
-	rdlock_hrtimer_setup(&a->timer, agent_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	init_waitqueue_head(&a->wq);
-	INIT_WORK(&a->work, agent_work);
-	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
-	if (err)
-		goto err_free;
-	rdlock_space_ref(space);
-	list_add_tail(&a->list, &space->agent_list);
-	rdlock_agent_get(a);	/* the caller's; the first is the table's */
-out_kick:
-	mutex_unlock(&space->agents_mutex);
-	rdlock_agent_kick(a);
-	return a;
-
-err_free:
-	kfree(a);
-err_unlock:
-	mutex_unlock(&space->agents_mutex);
-	return ERR_PTR(err);
-}
-
-void rdlock_agent_close(struct rdlock_agent *a)
-{
-	struct rdlock_space *space = a->space;
-
-	mutex_lock(&space->agents_mutex);
-	WRITE_ONCE(a->opens, a->opens - 1);
-	if (!a->opens && !a->dead && !a->asking)
-		agent_retire(a);
-	mutex_unlock(&space->agents_mutex);
-	rdlock_agent_put(a);
-}
-
-struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot)
-{
-	struct rdlock_agent *a;
-
-	if (slot >= RDL_CELLS_MAX)
-		return NULL;
-	rcu_read_lock();
-	a = xa_load(&space->by_slot, slot_index(table, slot));
-	if (a && !kref_get_unless_zero(&a->ref))
-		a = NULL;
-	rcu_read_unlock();
-	return a;
-}
-
-void rdlock_agents_each(struct rdlock_space *space, void (*fn)(struct rdlock_agent *a, void *arg), void *arg)
-{
-	struct rdlock_agent *a, *n;
-
-	mutex_lock(&space->agents_mutex);
-	list_for_each_entry_safe(a, n, &space->agent_list, list)
-		fn(a, arg);
-	mutex_unlock(&space->agents_mutex);
-}
-
-int rdlock_agents_init(struct rdlock_space *space)
-{
-	mutex_init(&space->agents_mutex);
-	INIT_LIST_HEAD(&space->agent_list);
-	xa_init_flags(&space->by_slot, XA_FLAGS_LOCK_BH);
-	return rhashtable_init(&space->agents, &agent_params);
-}
-
-void rdlock_agents_destroy(struct rdlock_space *space)
-{
-	WARN_ON_ONCE(!list_empty(&space->agent_list));
-	rhashtable_destroy(&space->agents);
-	xa_destroy(&space->by_slot);
-}
-
-void rdlock_agent_show(struct seq_file *m, struct rdlock_agent *a)
-{
-	char name[RDLOCK_NAME_STR];
-	struct rdl_lock core;
-	bool reg;
-	u64 token = 0;
-
-	spin_lock_bh(&a->lock);
-	core = a->core;
-	reg = a->registered;
-	if (a->user)
-		token = a->user->grant.token;
-	spin_unlock_bh(&a->lock);
-	seq_printf(m, "agent %s kind=%s state=%s%s%s waiters=%u user=%d token=%#llx epoch=%u.%u ticket=%u opens=%u\n",
-		   rdlock_name_str(name, a->key.key, a->key.len), rdl_kind_name(core.kind), rdl_state_name(core.st),
-		   reg ? "" : ",unregistered", core.frz ? ",frozen" : "", core.nq, !!token, token,
-		   rdl_epoch_gen(core.epoch), rdl_epoch_rep(core.epoch), core.ticket, READ_ONCE(a->opens));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight.
- * All that happens to a lock on this node comes through agent_event() in agent.c.
+ * All that happens to a lock on this node comes through rdlock_agent_event() in agent.c.
  *
  * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
  * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
@@ -116,6 +116,19 @@ int rdlock_agents_init(struct rdlock_space *space);
 void rdlock_agents_destroy(struct rdlock_space *space);
 /* Call @fn for each agent, under space->agents_mutex. */
 void rdlock_agents_each(struct rdlock_space *space, void (*fn)(struct rdlock_agent *a, void *arg), void *arg);
+
+/* ---- between agent.c, agent_open.c and agent_table.c ---- */
+
+void rdlock_agent_door_init(struct rdlock_agent *a);
+void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev);	/* @a->lock held */
+void rdlock_agent_stop_timer(struct rdlock_agent *a);
+void rdlock_agent_work(struct work_struct *work);
+/* Nobody has it open: tell the home and go, if the core is at rest. Locks: space->agents_mutex held. */
+void rdlock_agent_retire(struct rdlock_agent *a);
+/* An entry has no reference; it is taken out before the agent goes. -ENOMEM */
+int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot);
+void rdlock_agent_drop_slot(struct rdlock_agent *a);
+void rdlock_agent_unlist(struct rdlock_agent *a);	/* space->agents_mutex held */
 
 /* For dumps. */
 void rdlock_agent_show(struct seq_file *m, struct rdlock_agent *a);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes what the home knows of a lock match what is open here: opens it, opens it again in a new session, closes it.
+ * All of it sleeps, and runs in agent->work; only the end of an agent that the home need not be asked about is also
+ * done by who closes the last handle.
+ */
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/xarray.h>
+
+#include "agent.h"
+#include "main.h"
+#include "session.h"
+#include "space.h"
+#include "stats.h"
+
+/*
+ * Pause before the home is asked again to open a lock. Longer than the home takes to repeat a FREEZE: while we ask for
+ * any lock, those of locks that are unknown here stay without answer, see lock_unknown().
+ */
+#define AGENT_AGAIN_MS	600
+
+/* One round of asking the home to open the lock; true: go on, something else may be to do. */
+static bool agent_register(struct rdlock_agent *a)
+{
+	struct {
+		struct rdl_msg h;
+		struct rdl_msg_open o;
+	} req = { .h.type = RDL_MSG_OPEN };
+	struct {
+		struct rdl_msg h;
+		struct rdl_msg_opened o;
+	} rep;
+	struct rdlock_space *space = a->space;
+	struct rdl_event ev = {};
+	u32 no, old_table = 0, old_slot = 0;
+	bool had = false, moved = false, stale, again;
+	int err;
+
+	req.o.obj = RDL_OBJ_LOCK;
+	req.o.kind = a->key.kind;
+	req.o.key_len = a->key.len;
+	memcpy(req.o.key, a->key.key, sizeof(req.o.key));
+	spin_lock_bh(&a->lock);
+	if (a->registered) {
+		/* The same incarnation in a new session: what is not known of the last operations must be recovered. */
+		if (rdl_ambiguous(&a->core))
+			req.o.flags |= RDL_OPEN_AMBIG;
+		had = true;
+		old_table = a->table;
+		old_slot = a->slot;
+	}
+	spin_unlock_bh(&a->lock);
+
+	rdlock_session_opening(space, 1);
+	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
+	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
+		rdlock_session_opening(space, -1);
+		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
+		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))
+			return false;
+		msleep(AGENT_AGAIN_MS);
+		return true;
+	}
+
+	/*
+	 * Until the end, so that the loss of the session comes before or after: an entry in by_slot has no reference,
+	 * and only the table and slot that the agent knows of are ever taken out again.
+	 */
+	mutex_lock(&space->agents_mutex);
+	stale = no != READ_ONCE(space->session.no);
+	if (!err && !stale) {
+		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
+
+		moved = had && a->registered && (table != old_table || slot != old_slot);
+		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
+		if (!moved && rdlock_agent_store_slot(a, table, slot))
+			err = -ENOMEM;
+	}
+	rdlock_session_opening(space, -1);
+	if (stale || moved) {
+		mutex_unlock(&space->agents_mutex);
+		if (moved)
+			/* The home of the same session cannot have moved it. */
+			rdlock_session_lose(space, -EPROTO);
+		return stale;
+	}
+
+	spin_lock_bh(&a->lock);
+	if (err) {
+		/* No opener hears of it when a lock that is open is opened again: then go on until it succeeds. */
+		again = a->registered;
+		if (!again)
+			a->open_err = err;
+		spin_unlock_bh(&a->lock);
+		mutex_unlock(&space->agents_mutex);
+		wake_up_all(&a->wq);
+		if (again)
+			msleep(AGENT_AGAIN_MS);
+		return again;
+	}
+	a->table = le32_to_cpu(rep.h.table);
+	a->slot = le32_to_cpu(rep.h.lock);
+	a->addr.addr = le64_to_cpu(rep.o.addr);
+	a->addr.rkey = le32_to_cpu(rep.o.rkey);
+	a->session = no;
+	ev.epoch = le32_to_cpu(rep.h.epoch);
+	if (a->registered) {
+		ev.type = RDL_EV_LINK_UP;
+	} else {
+		/*
+		 * A fresh start: nothing is in flight (the old link is dead before a new one comes up) and nothing is
+		 * held. Waiters that stayed in the queue are told to the new core by REJOIN.
+		 */
+		u32 nq = a->core.nq;
+
+		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch, rdlock_budget);
+		a->core.st = RDL_ST_LOST;
+		a->core.nq = nq;
+		a->registered = true;
+		a->open_err = 0;
+		rdlock_stat_inc(space, open);
+		ev.type = RDL_EV_REJOIN;
+	}
+	rdlock_agent_event(a, &ev);
+	spin_unlock_bh(&a->lock);
+	mutex_unlock(&space->agents_mutex);
+	wake_up_all(&a->wq);
+	return true;
+}
+
+/* Nobody has it open: tell the home and go, if the core is at rest. */
+void rdlock_agent_retire(struct rdlock_agent *a)
+{
+	struct rdlock_space *space = a->space;
+	struct rdl_msg m = { .type = RDL_MSG_CLOSE };
+	bool idle, told;
+
+	lockdep_assert_held(&space->agents_mutex);
+	spin_lock_bh(&a->lock);
+	idle = !a->registered || rdl_idle(&a->core);
+	told = a->registered && a->session == READ_ONCE(space->session.no);
+	if (idle)
+		a->registered = false;
+	m.table = cpu_to_le32(a->table);
+	m.lock = cpu_to_le32(a->slot);
+	m.epoch = cpu_to_le32(a->core.epoch);
+	spin_unlock_bh(&a->lock);
+	if (!idle)
+		return;
+	rdlock_agent_unlist(a);
+	if (told && !rdlock_session_send(space, &m, sizeof(m)))
+		rdlock_stat_inc(space, close);
+	rdlock_agent_stop_timer(a);
+	rdlock_agent_put(a);	/* the table's */
+}
+
+void rdlock_agent_work(struct work_struct *work)
+{
+	struct rdlock_agent *a = container_of(work, struct rdlock_agent, work);
+	struct rdlock_space *space = a->space;
+	bool more = true;
+
+	while (more) {
+		bool want;
+
+		more = false;
+		mutex_lock(&space->agents_mutex);
+		if (a->dead) {
+			mutex_unlock(&space->agents_mutex);
+			break;
+		}
+		if (!a->opens) {
+			rdlock_agent_retire(a);
+			want = !a->dead && a->session != READ_ONCE(space->session.no);
+		} else {
+			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
+		}
+		/* Everything is about to be revoked; the work that does it kicks us afterwards. */
+		if (READ_ONCE(space->session.other_instance))
+			want = false;
+		a->asking = want;
+		mutex_unlock(&space->agents_mutex);
+		if (!want)
+			break;
+		/*
+		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
+		 * do not run twice at once, so nobody else registers it meanwhile.
+		 */
+		more = agent_register(a);
+		mutex_lock(&space->agents_mutex);
+		a->asking = false;
+		/* Whoever closed it meanwhile has left the end to us. */
+		if (!more && !a->opens)
+			rdlock_agent_retire(a);
+		mutex_unlock(&space->agents_mutex);
+	}
+	rdlock_agent_put(a);
+}

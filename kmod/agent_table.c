@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The agents of a space: found by key when a lock is opened, by the home's address when a message names it; their
+ * references, and their end.
+ */
+#include <linux/errno.h>
+#include <linux/jhash.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "agent.h"
+#include "main.h"
+#include "space.h"
+#include "wait.h"
+
+static u32 agent_key_hash(const void *data, u32 len, u32 seed)
+{
+	const struct rdlock_agent_key *k = data;
+
+	return jhash(k->key, k->len, seed);
+}
+
+static u32 agent_obj_hash(const void *data, u32 len, u32 seed)
+{
+	const struct rdlock_agent *a = data;
+
+	return agent_key_hash(&a->key, len, seed);
+}
+
+static int agent_cmp(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct rdlock_agent_key *k = arg->key;
+	const struct rdlock_agent *a = obj;
+
+	return a->key.len != k->len || memcmp(a->key.key, k->key, k->len);
+}
+
+static const struct rhashtable_params agent_params = {
+	.head_offset = offsetof(struct rdlock_agent, hnode),
+	.key_offset = offsetof(struct rdlock_agent, key),
+	.key_len = sizeof(struct rdlock_agent_key),
+	.hashfn = agent_key_hash,
+	.obj_hashfn = agent_obj_hash,
+	.obj_cmpfn = agent_cmp,
+	.automatic_shrinking = true,
+};
+
+/* (table, lock) in one index; a table is a page of words, so a lock's number stays below RDL_CELLS_MAX. */
+static unsigned long slot_index(u32 table, u32 slot)
+{
+	return (unsigned long)table * RDL_CELLS_MAX + slot;
+}
+
+static void agent_free_rcu(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct rdlock_agent, rcu));
+}
+
+static void agent_release(struct kref *ref)
+{
+	struct rdlock_agent *a = container_of(ref, struct rdlock_agent, ref);
+	struct rdlock_space *space = a->space;
+
+	WARN_ON_ONCE(!list_empty(&a->queue) || a->user);
+	call_rcu(&a->rcu, agent_free_rcu);
+	rdlock_space_unref(space);
+}
+
+struct rdlock_agent *rdlock_agent_get(struct rdlock_agent *a)
+{
+	kref_get(&a->ref);
+	return a;
+}
+
+void rdlock_agent_put(struct rdlock_agent *a)
+{
+	kref_put(&a->ref, agent_release);
+}
+
+void rdlock_agent_kick(struct rdlock_agent *a)
+{
+	rdlock_agent_get(a);
+	if (!queue_work(rdlock_wq, &a->work))
+		rdlock_agent_put(a);
+}
+
+struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, u32 kind)
+{
+	struct rdlock_agent_key k = { .len = len, .kind = kind };
+	struct rdlock_agent *a;
+	int err;
+
+	memcpy(k.key, key, len);
+	mutex_lock(&space->agents_mutex);
+	a = rhashtable_lookup_fast(&space->agents, &k, agent_params);
+	if (a) {
+		spin_lock_bh(&a->lock);
+		if (a->registered && kind && kind != a->core.kind)
+			err = -EEXIST;
+		else
+			err = 0;
+		/* A refusal was for those who waited then; ask again. */
+		if (!a->registered)
+			a->open_err = 0;
+		spin_unlock_bh(&a->lock);
+		if (err)
+			goto err_unlock;
+		a->opens++;
+		rdlock_agent_get(a);
+		goto out_kick;
+	}
+	err = -ENOMEM;
+	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (!a)
+		goto err_unlock;
+	kref_init(&a->ref);
+	a->space = space;
+	a->key = k;
+	a->opens = 1;
+	spin_lock_init(&a->lock);
+	INIT_LIST_HEAD(&a->queue);
+	INIT_LIST_HEAD(&a->handles);
+	rdl_lock_init(&a->core, kind ? kind : space->kind, space->node, rdl_epoch(1, 0), rdlock_budget);
+	a->core.st = RDL_ST_LOST;
+	rdlock_agent_door_init(a);
+	init_waitqueue_head(&a->wq);
+	INIT_WORK(&a->work, rdlock_agent_work);
+	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
+	if (err)
+		goto err_free;
+	rdlock_space_ref(space);
+	list_add_tail(&a->list, &space->agent_list);
+	rdlock_agent_get(a);	/* the caller's; the first is the table's */
+out_kick:
+	mutex_unlock(&space->agents_mutex);
+	rdlock_agent_kick(a);
+	return a;
+
+err_free:
+	kfree(a);
+err_unlock:
+	mutex_unlock(&space->agents_mutex);
+	return ERR_PTR(err);
+}
+
+void rdlock_agent_close(struct rdlock_agent *a)
+{
+	struct rdlock_space *space = a->space;
+
+	mutex_lock(&space->agents_mutex);
+	WRITE_ONCE(a->opens, a->opens - 1);
+	if (!a->opens && !a->dead && !a->asking)
+		rdlock_agent_retire(a);
+	mutex_unlock(&space->agents_mutex);
+	rdlock_agent_put(a);
+}
+
+int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot)
+{
+	return xa_err(xa_store_bh(&a->space->by_slot, slot_index(table, slot), a, GFP_KERNEL));
+}
+
+void rdlock_agent_drop_slot(struct rdlock_agent *a)
+{
+	unsigned long index = slot_index(a->table, a->slot);
+
+	xa_lock_bh(&a->space->by_slot);
+	if (xa_load(&a->space->by_slot, index) == a)
+		__xa_erase(&a->space->by_slot, index);
+	xa_unlock_bh(&a->space->by_slot);
+}
+
+void rdlock_agent_unlist(struct rdlock_agent *a)
+{
+	struct rdlock_space *space = a->space;
+
+	lockdep_assert_held(&space->agents_mutex);
+	a->dead = true;
+	rdlock_agent_drop_slot(a);
+	rhashtable_remove_fast(&space->agents, &a->hnode, agent_params);
+	list_del_init(&a->list);
+}
+
+struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot)
+{
+	struct rdlock_agent *a;
+
+	if (slot >= RDL_CELLS_MAX)
+		return NULL;
+	rcu_read_lock();
+	a = xa_load(&space->by_slot, slot_index(table, slot));
+	if (a && !kref_get_unless_zero(&a->ref))
+		a = NULL;
+	rcu_read_unlock();
+	return a;
+}
+
+void rdlock_agents_each(struct rdlock_space *space, void (*fn)(struct rdlock_agent *a, void *arg), void *arg)
+{
+	struct rdlock_agent *a, *n;
+
+	mutex_lock(&space->agents_mutex);
+	list_for_each_entry_safe(a, n, &space->agent_list, list)
+		fn(a, arg);
+	mutex_unlock(&space->agents_mutex);
+}
+
+int rdlock_agents_init(struct rdlock_space *space)
+{
+	mutex_init(&space->agents_mutex);
+	INIT_LIST_HEAD(&space->agent_list);
+	xa_init_flags(&space->by_slot, XA_FLAGS_LOCK_BH);
+	return rhashtable_init(&space->agents, &agent_params);
+}
+
+void rdlock_agents_destroy(struct rdlock_space *space)
+{
+	WARN_ON_ONCE(!list_empty(&space->agent_list));
+	rhashtable_destroy(&space->agents);
+	xa_destroy(&space->by_slot);
+}
+
+void rdlock_agent_show(struct seq_file *m, struct rdlock_agent *a)
+{
+	char name[RDLOCK_NAME_STR];
+	struct rdl_lock core;
+	bool reg;
+	u64 token = 0;
+
+	spin_lock_bh(&a->lock);
+	core = a->core;
+	reg = a->registered;
+	if (a->user)
+		token = a->user->grant.token;
+	spin_unlock_bh(&a->lock);
+	seq_printf(m, "agent %s kind=%s state=%s%s%s waiters=%u user=%d token=%#llx epoch=%u.%u ticket=%u opens=%u\n",
+		   rdlock_name_str(name, a->key.key, a->key.len), rdl_kind_name(core.kind), rdl_state_name(core.st),
+		   reg ? "" : ",unregistered", core.frz ? ",frozen" : "", core.nq, !!token, token,
+		   rdl_epoch_gen(core.epoch), rdl_epoch_rep(core.epoch), core.ticket, READ_ONCE(a->opens));
+}
