@@ -184,7 +184,8 @@ struct rdf_link_ops {
 	X(connect, "connections attempted") \
 	X(accept, "connections accepted") \
 	X(reject, "connections refused by this node") \
-	X(link_down, "links lost or closed")
+	X(link_down, "links lost or closed") \
+	X(stalled, "links ended because the device neither completed nor gave up what was posted")
 
 enum rdf_stat {
 #define RDF_STAT_ENUM(name, meaning) RDF_STAT_##name,
@@ -353,5 +354,11 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_CONNECT_MS	  5000
 #define RDF_LOOP_PAUSE_MS 50	/* before a broken loopback pair is made again */
 #define RDF_TEARDOWN_MS	  15000
+/*
+ * A link on which nothing completes for this many looks, one a second, is ended. Longer than a device needs to give up
+ * by itself: it may take each ACK time-out up to four times as long, 4 * 134 ms * (RDF_RETRY_COUNT + 1) = 3.8 s.
+ */
+#define RDF_STALL_LOOKS	  5
+#define RDF_STALL_MS	  (RDF_STALL_LOOKS * 1000)
 
 #endif /* RDF_FABRIC_H */

@@ -8,6 +8,8 @@
 
 #define RDF_FAULTS(X) \
 	X(op_ambig, "an operation that was done is reported as ambiguous, and its link dies") \
+	X(op_stall, "an operation that was done is never reported until its link ends, then as ambiguous") \
+	X(exec_stall, "the end of a registration or an invalidation is not seen until the loopback pair ends") \
 	X(op_delay, "a completed operation is reported op_delay_ms later") \
 	X(post_fail, "posting a one-sided operation fails") \
 	X(connect_hold, "the active side waits connect_hold_ms before it sends its request") \

@@ -186,6 +186,11 @@ struct rdf_link {
 	struct list_head deferred;	/* operations that wait for a slot */
 	struct list_head held;		/* completed ones that a fault point delays */
 	unsigned int posted;		/* operations in the send queue */
+	unsigned int stalled;		/* operations that a fault point keeps until the end; in @held */
+	unsigned int completed;		/* operations ever completed; may wrap */
+	unsigned int looks;		/* looks of @watch that found operations, and @completed as @seen */
+	unsigned int seen;
+	struct delayed_work watch;	/* ends a link on which nothing completes */
 	struct delayed_work held_work;
 	struct page *slot_pages;
 	u64 slot_dma;
@@ -253,6 +258,8 @@ void rdf_wr_map_free(struct rdf_link *link);
 void rdf_wr_free(struct rdf_link *link);
 void rdf_wr_fail_waiting(struct rdf_link *link);
 void rdf_held_work(struct work_struct *work);
+void rdf_watch_start(struct rdf_link *link);
+void rdf_watch_work(struct work_struct *work);
 void rdf_link_wc_error_locked(struct rdf_link *link, enum ib_wc_status status);
 
 /* verbs_msg.c */

@@ -210,6 +210,8 @@ static void rdf_link_bury(struct rdf_link *link)
 static void rdf_link_teardown(struct rdf_link *link)
 {
 	cancel_delayed_work_sync(&link->timer);
+	if (cancel_delayed_work_sync(&link->watch))
+		rdf_link_put(link);
 	if (link->loop)
 		rdf_link_loop_destroy(link);
 	rdf_chan_teardown(&link->chan[RDF_CHAN_MSG]);
@@ -271,6 +273,7 @@ static void rdf_link_work(struct work_struct *work)
 		rdf_chan_start(&link->chan[which]);
 	if (up) {
 		cancel_delayed_work(&link->timer);
+		rdf_watch_start(link);
 		if (link->active) {
 			rdf_msg_announce(link);
 		} else {
@@ -318,6 +321,7 @@ struct rdf_link *rdf_link_alloc(struct rdf_dom *dom, bool loop)
 	INIT_WORK(&link->work, rdf_link_work);
 	INIT_DELAYED_WORK(&link->timer, rdf_link_timeout);
 	INIT_DELAYED_WORK(&link->held_work, rdf_held_work);
+	INIT_DELAYED_WORK(&link->watch, rdf_watch_work);
 	init_completion(&link->dead);
 	INIT_LIST_HEAD(&link->deferred);
 	INIT_LIST_HEAD(&link->held);

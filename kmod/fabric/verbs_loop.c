@@ -91,6 +91,7 @@ int rdf_link_loop_make(struct rdf_link *link)
 		goto destroy;
 	link->published = true;
 	rdf_link_made(link);
+	rdf_watch_start(link);
 	return 0;
 
 destroy:
@@ -126,6 +127,7 @@ struct rdf_exec {
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
+	bool hide;		/* a fault point: not seen in time */
 };
 
 static void rdf_exec_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -134,6 +136,23 @@ static void rdf_exec_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	exec->status = wc->status;
 	complete(&exec->done);
+}
+
+/*
+ * The request is ours until it completes, so a pair that has stopped (see rdf_watch_work()) is ended, which flushes it.
+ * A watch of our own: the link's sees operations only.
+ */
+static void rdf_exec_wait(struct rdf_link *link, struct rdf_exec *exec)
+{
+	if (!exec->hide && wait_for_completion_timeout(&exec->done, msecs_to_jiffies(RDF_STALL_MS)))
+		return;
+	if (exec->hide)
+		msleep(RDF_STALL_MS);
+	rdf_count(link->dom, RDF_STAT_stalled);
+	rdf_link_kill(link, -ETIMEDOUT);
+	wait_for_completion(&exec->done);
+	if (exec->hide)
+		exec->status = IB_WC_WR_FLUSH_ERR;
 }
 
 /*
@@ -162,7 +181,8 @@ int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr)
 	}
 	if (err)
 		return err;
-	wait_for_completion(&exec.done);
+	exec.hide = rdf_fault(RDF_FAULT_exec_stall);
+	rdf_exec_wait(link, &exec);
 	if (exec.status == IB_WC_SUCCESS)
 		return 0;
 	rdf_link_kill(link, -EIO);

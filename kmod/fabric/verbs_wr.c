@@ -89,6 +89,15 @@ static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_bh(&link->lock);
 	__clear_bit(op->slot, link->slots);
 	link->posted--;
+	if (status == IB_WC_SUCCESS && rdf_fault(RDF_FAULT_op_stall)) {
+		op->status = IB_WC_RETRY_EXC_ERR;
+		op->outcome = rdf_op_outcome(op, op->status);
+		list_add_tail(&op->node, &link->held);
+		link->stalled++;
+		spin_unlock_bh(&link->lock);
+		return;
+	}
+	link->completed++;
 	if (op->outcome == RDF_FAILED)
 		rdf_count(link->dom, RDF_STAT_failed);
 	else if (op->outcome == RDF_AMBIGUOUS)
@@ -258,6 +267,46 @@ int rdf_write(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, cons
 	return rdf_rw(link, op, RDF_OP_WRITE, to, (void *)buf, len);
 }
 
+/* ---- a device that has stopped ---- */
+
+/*
+ * A reliable queue pair ends every request by itself, done or given up. Some do not: on rxe of 6.1 a requester that
+ * fails (its network device is down) while the completer asks it for a retry leaves both waiting for each other, and
+ * no timer runs any more. Whoever waits for an operation would wait for ever, and so would rmmod. Ending the link
+ * flushes what is in the queue: the queue pair's own road to the error state does not depend on what is stuck.
+ *
+ * Looks are counted, not time: where the processor is what has no time, this work is late as well.
+ */
+void rdf_watch_start(struct rdf_link *link)
+{
+	rdf_link_get(link);
+	if (!queue_delayed_work(rdf_wq, &link->watch, round_jiffies_relative(HZ)))
+		rdf_link_put(link);
+}
+
+void rdf_watch_work(struct work_struct *work)
+{
+	struct rdf_link *link = container_of(to_delayed_work(work), struct rdf_link, watch);
+	bool up;
+
+	spin_lock_bh(&link->lock);
+	up = link->state == RDF_UP;
+	if (link->posted + link->stalled == 0 || link->completed != link->seen)
+		link->looks = 0;
+	else
+		link->looks++;
+	link->seen = link->completed;
+	if (up && link->looks >= RDF_STALL_LOOKS) {
+		rdf_count(link->dom, RDF_STAT_stalled);
+		rdf_link_fail_locked(link, -ETIMEDOUT);
+		up = false;
+	}
+	spin_unlock_bh(&link->lock);
+	if (up)
+		rdf_watch_start(link);
+	rdf_link_put(link);
+}
+
 /* ---- the end, and what a fault point delayed ---- */
 
 static void rdf_wr_report_held(struct rdf_link *link)
@@ -292,6 +341,7 @@ void rdf_wr_fail_waiting(struct rdf_link *link)
 	spin_lock_bh(&link->lock);
 	WARN_ON(link->state != RDF_DYING);
 	WARN_ON(link->posted);
+	link->stalled = 0;
 	list_splice_init(&link->deferred, &list);
 	spin_unlock_bh(&link->lock);
 	list_for_each_entry_safe(op, next, &list, node) {

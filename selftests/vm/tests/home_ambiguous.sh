@@ -40,7 +40,7 @@ usleep 500000
 killall hammer
 all=yes
 for key in c d e f; do
-	wait_for 8 rdlock run t/$key -w 4 -- true || all=no
+	wait_for 15 rdlock run t/$key -w 4 -- true || all=no
 done
 check "after the interface was down under load" [ $all = yes ]
 check "the module leaves" wait_for 10 rmmod rdlock
