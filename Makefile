@@ -23,7 +23,8 @@ modules_dir = $(B)/modules-$(call release,$(1))
 JOBS := $(filter -j%,$(MAKEFLAGS))
 MODULES_J := $(if $(JOBS),,-j2)
 
-vm_run = selftests/vm/run --kernel "$(KERNEL)" --scale "$(SCALE)" $(if $(TIMES),--times $(TIMES)) $(if $(SHELL_IN),--shell)
+vm_run = selftests/vm/run --kernel "$(KERNEL)" --scale "$(SCALE)" $(if $(TIMES),--times $(TIMES)) $(if $(BOOT),--boot $(BOOT)) \
+	$(if $(SHELL_IN),--shell)
 ifneq ($(V),)
 vm_run += --live
 endif
@@ -42,6 +43,7 @@ help: ## this list
 	@echo '  SHELL_IN=1   with make vm: a shell in the VMs of scenario T instead of the test'
 	@echo '  SCALE=       factor of loops and loads in the VMs (make check 0.05, make soak 1)'
 	@echo '  TIMES=       factor of the timeouts in the VMs, for a machine that is busy otherwise'
+	@echo '  BOOT=cold    VMs boot, they do not go on from a snapshot of one that has'
 	@echo '  V=1          with make vm: show results as they come'
 	@echo '  SEED= NODES= SECONDS=   of make sim'
 	@echo '  MIN=         with make coverage: percent of the lines that must have run (80)'

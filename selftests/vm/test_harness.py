@@ -3,14 +3,18 @@
 
 import os
 import re
+import selectors
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import image, judge, kernel, ktap, machine, report, scenario, wire  # noqa: E402
+from harness import image, judge, kernel, ktap, machine, report, scenario, schedule, snapshot, wire  # noqa: E402
 
 DENY = [re.compile(r"BUG:"), re.compile(r"Call Trace:")]
 END = "# vm-end: 0\n# vm-off: 0\n"
@@ -265,6 +269,11 @@ class Heads(unittest.TestCase):
         self.assertEqual((s.needs, s.dies, s.groups), (["rdlock.ko", "x_test"], [1, 2], ["soak"]))
         self.assertEqual(s.expect, ["fail", "notok", "splat"])
 
+    def test_load_and_boot(self):
+        s = self.head("# load: idle\n# boot: cold\n")
+        self.assertEqual((s.load, s.cold), ("idle", True))
+        self.assertEqual((self.head("#\n").load, self.head("#\n").cold), ("busy", False))
+
     def test_timeout_that_scales(self):
         s = self.head("# timeout: 60 + 900 * SCALE\n")
         self.assertEqual((s.timeout, s.timeout_scaled), (60, 900))
@@ -272,7 +281,7 @@ class Heads(unittest.TestCase):
     def test_mistakes(self):
         for line in ("vms: 5", "vms: two", "rxe: maybe", "expect: fail", "expect: fail x", "kernels:",
                      "expect: fail splat=", "expect: fail splat=(", "expect: pass splat=x",
-                     "tiemout: 3", "timeout: 60 * 2"):
+                     "tiemout: 3", "timeout: 60 * 2", "load: 3", "boot: hot"):
             with self.assertRaises(scenario.HeadError, msg=line):
                 self.head(f"# {line}\n")
 
@@ -288,7 +297,7 @@ class Heads(unittest.TestCase):
         self.assertEqual(scenario.choose([a, b], [], ["check"], "debug"), [a, b])
         self.assertEqual(scenario.choose([a, b], ["*b*"], [], "6.1"), [a])
         self.assertEqual(scenario.choose([a, b], ["bug"], [], "local"), [b])
-        for pattern in ("bug", "debug", "bu*", "ug"):
+        for pattern in ("bug", "debug", "b?g", "ug"):
             with self.assertRaisesRegex(scenario.HeadError, "not for kernel 6.1, only for debug local"):
                 scenario.choose([a, b], [pattern], [], "6.1")
         with self.assertRaises(scenario.HeadError):
@@ -307,6 +316,141 @@ class Heads(unittest.TestCase):
         self.assertEqual(choose([a, b], ["abi*"], []), [a, b])
         with self.assertRaises(scenario.HeadError):
             choose([a, b], ["none"], [])
+
+
+class Schedule(unittest.TestCase):
+    @staticmethod
+    def one(name, vms=1, smp=1, load="busy"):
+        return scenario.Scenario(name, "", vms=vms, smp=smp, load=load)
+
+    def test_cost(self):
+        self.assertEqual(schedule.cost(self.one("a", 2, 2), 9), 4)
+        self.assertEqual(schedule.cost(self.one("a", 2, 1, "idle"), 9), 1)
+        # What is greater than the machine runs nevertheless, by itself.
+        self.assertEqual(schedule.cost(self.one("a", 4, 2), 3), 3)
+        self.assertEqual(schedule.cost(self.one("a", 1, 1, "alone"), 3), 3)
+
+    def test_pick(self):
+        big, small, alone = self.one("big", 2), self.one("small"), self.one("alone", load="alone")
+        self.assertIs(schedule.pick([big, small], [], 3), big)
+        self.assertIs(schedule.pick([big, small], [big], 3), small)
+        self.assertIsNone(schedule.pick([big], [big], 3))
+        self.assertIsNone(schedule.pick([alone], [small], 3))
+        self.assertIsNone(schedule.pick([small], [alone], 3))
+        self.assertIs(schedule.pick([alone], [], 3), alone)
+        self.assertIsNone(schedule.pick([], [], 3))
+
+    def test_one_at_a_time(self):
+        a, b = self.one("a"), self.one("b", load="idle")
+        self.assertIs(schedule.pick([a, b], [], 0), a)
+        self.assertIsNone(schedule.pick([b], [a], 0))
+
+    def test_order(self):
+        a, b, c = self.one("a"), self.one("b"), self.one("c", load="alone")
+        self.assertEqual(schedule.order([a, b, c], {"a": 1, "b": 2, "c": 3}), [b, a, c])
+        self.assertEqual(schedule.order([c, b, a], {}), [a, b, c])
+
+    def test_everybody_gets_a_turn(self):
+        waiting = [self.one(str(n), 1 + n % 4, 1 + n % 2, ("idle", "busy", "alone")[n % 3]) for n in range(40)]
+        running, done = [], 0
+        while waiting or running:
+            s = schedule.pick(waiting, running, 3)
+            if s:
+                waiting.remove(s)
+                running.append(s)
+                self.assertLessEqual(sum(schedule.cost(r, 3) for r in running), 3)
+                self.assertTrue(len(running) == 1 or not any(r.load == "alone" for r in running))
+            else:
+                running.pop(0)
+                done += 1
+        self.assertEqual(done, 40)
+
+    def test_a_waiter_is_seen(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(schedule, "LOCK", f"{folder}/lock"), \
+                mock.patch.object(schedule, "TURN_SECONDS", 0), \
+                mock.patch.object(schedule, "LOOK_SECONDS", 0), schedule.Turn() as turn:
+            self.assertFalse(turn.is_wanted())
+            other = subprocess.Popen(["flock", f"{folder}/lock", "true"])
+            end = time.monotonic() + 10
+            while not turn.is_wanted() and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertTrue(turn.is_wanted())
+            turn.pass_on()
+            self.assertEqual(other.wait(10), 0)
+            self.assertFalse(turn.is_wanted())
+
+
+class Listed(unittest.TestCase):
+    def test_order(self):
+        names = ["a", "b", "c", "d"]
+        listed = report.InOrder([scenario.Scenario(n, "") for n in names], brief=True)
+        for name in ("c", "a", "d"):
+            listed.add(report.Result(scenario.Scenario(name, ""), [("x", "pass", "")], [], 0, ""))
+        self.assertEqual([r.scenario.name for r in listed.results], ["a"])
+        # The run ended before b.
+        listed.rest()
+        self.assertEqual([r.scenario.name for r in listed.results], ["a", "c", "d"])
+
+
+class Channels(unittest.TestCase):
+    def test_much_goes_through(self):
+        """More than a socket holds, before anybody listens and after."""
+        sent, got, answers = os.urandom(3 << 20), bytearray(), []
+        with tempfile.TemporaryDirectory() as folder, selectors.DefaultSelector() as loop:
+            channel = wire.Channel(loop, f"{folder}/s", answers.append)
+            channel.send(sent[:2 << 20])
+            with socket.socket(socket.AF_UNIX) as peer:
+                peer.connect(f"{folder}/s")
+                peer.setblocking(False)
+                peer.send(b"hello")
+                channel.send(sent[2 << 20:])
+                end = time.monotonic() + 20
+                while len(got) < len(sent) and time.monotonic() < end:
+                    for key, mask in loop.select(0.01):
+                        key.data(mask)
+                    try:
+                        got += peer.recv(1 << 20)
+                    except BlockingIOError:
+                        pass
+            channel.drain()
+            channel.close()
+        self.assertEqual(bytes(got), sent)
+        self.assertEqual(b"".join(answers), b"hello")
+
+
+class Snapshots(unittest.TestCase):
+    def test_a_bad_boot_makes_none(self):
+        class Boot:
+            said, console, words, closed = b"", "", "", False
+
+            def wait(self, *_):
+                raise image.BuildError("it did not boot")
+
+            def close(self):
+                self.closed = True
+
+        with tempfile.TemporaryDirectory() as folder:
+            boot = Boot()
+            with self.assertRaises(image.BuildError):
+                snapshot.make(f"{folder}/x", boot, (DENY, []), 1)
+            self.assertTrue(boot.closed)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_restore_that_fails_says_what_to_do(self):
+        v = judged("", ended="died", hint="not restored: remove /c/booted-1")
+        self.assertIn("remove /c/booted-1", " ".join(t for _, t in v.problems))
+        self.assertIn("died", v.kinds)
+
+    def test_nodes_are_told_apart(self):
+        payload = image.Payload(image.Cpio())
+        one, two = (payload.of_node({"NODE": n, "T": "a b'c"}) for n in (0, 1))
+        for archive, node in ((one, 0), (two, 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run(["cpio", "-id", "--quiet"], cwd=folder, input=archive, check=True)
+                said = subprocess.run(["sh", "-c", '. ./vm/environment; echo "$NODE $T"; wc -c <vm/seed'], cwd=folder,
+                                      stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")
+                self.assertEqual(said[:2], [f"{node} a b'c", "64"])
+        self.assertNotEqual(one[-800:], two[-800:])
 
 
 class Kernels(unittest.TestCase):

@@ -4,6 +4,7 @@
  *
  *   vmctl [-t SECONDS] VERB [ARGUMENT...]
  *   vmctl now                               CLOCK_MONOTONIC in nanoseconds
+ *   vmctl seed FILE                         its bytes into the kernel's random numbers
  *
  * One request is a line "ID VERB ARGUMENT..." on the second virtio port, one
  * answer a line "ID ok|wait|no [TEXT]". Arguments are %-escaped. "wait" means
@@ -16,12 +17,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/random.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -142,6 +145,28 @@ static int ask(const char *request, char *answer, size_t room)
 	return kind;
 }
 
+/*
+ * Mixing in alone would show only at the next reseeding, up to minutes later;
+ * the ioctl also drops what the kernel has drawn in advance.
+ */
+static void seed(const char *path)
+{
+	struct {
+		struct rand_pool_info info;
+		unsigned char bytes[64];
+	} pool = { .info = { .entropy_count = 512, .buf_size = sizeof(pool.bytes) } };
+	int fd, from;
+
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	if (from < 0 || read(from, pool.info.buf, sizeof(pool.bytes)) != sizeof(pool.bytes))
+		die(path);
+	fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool.info) || ioctl(fd, RNDRESEEDCRNG))
+		die("/dev/urandom");
+	close(from);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static char request[LINE], answer[LINE];
@@ -152,6 +177,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "now")) {
 		printf("%llu\n", now_ns());
+		return 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "seed")) {
+		seed(argv[2]);
 		return 0;
 	}
 	if (argc > 3 && !strcmp(argv[1], "-t")) {

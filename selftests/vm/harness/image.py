@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The initramfs: a base kept by the hash of its contents, and a payload.
+"""What is in a VM: a base kept by the hash of its contents, and a payload.
 
-The kernel unpacks concatenated archives in order, so what changes with every
-edit (our modules, programs and scripts) is a second archive behind the base.
+What changes with every edit (our modules, programs and scripts) is a second
+archive. A VM that boots finds it behind the base, and the kernel unpacks both;
+one that is restored from a snapshot is sent it.
 """
 
 import fnmatch
 import hashlib
 import os
 import re
+import shlex
 import stat
 import subprocess
 import tempfile
+
+# They draw random numbers when they are loaded: connection ids, for example. In a
+# snapshot of a kernel that has them built in, all nodes would have the same.
+DRAWING = {"ib_core", "ib_cm", "rdma_cm", "rdma_rxe"}
 
 # The userland of a VM besides busybox; those marked ? only if the host has them.
 TOOLS = ("/sbin/ip", "/sbin/tc", "/bin/rdma", "/bin/ss", "?/usr/sbin/nft")
@@ -55,6 +61,11 @@ class Cpio:
     def node(self, path, kind, major, minor):
         self.mkdir(os.path.dirname(path))
         self._entry(path.strip("/"), kind | 0o600, rdev=(major, minor))
+
+    def copy(self):
+        other = Cpio()
+        other.parts, other.dirs, other.inode = list(self.parts), set(self.dirs), self.inode
+        return other
 
     def bytes(self):
         self._entry("TRAILER!!!", 0)
@@ -123,6 +134,21 @@ def module_list(path):
     return words, must
 
 
+class Payload:
+    """The archive of one scenario; each boot of a node has a few words more."""
+
+    def __init__(self, cpio):
+        self.cpio = cpio
+
+    def of_node(self, environment):
+        cpio = self.cpio.copy()
+        words = "".join(f"export {k}={shlex.quote(str(v))}\n" for k, v in environment.items())
+        cpio.file("vm/environment", words.encode())
+        # Nodes that come from one snapshot have one random state until they have this.
+        cpio.file("vm/seed", os.urandom(64), 0o600)
+        return cpio.bytes()
+
+
 class Image:
     def __init__(self, source, build, cache, kernel_dir, release):
         self.source, self.build, self.cache = source, build, cache
@@ -130,9 +156,14 @@ class Image:
         self.words, must = module_list(os.path.join(source, "modules"))
         builtin = slurp(os.path.join(self.modules.root, "modules.builtin")).decode()
         builtin = {Modules.name(l) for l in builtin.split()}
+        self.drawn_early = sorted(DRAWING & builtin)
         for name in must - builtin:
             if name not in self.modules.paths:
                 raise BuildError(f"the kernel has no module {name}")
+
+    def names(self, word):
+        """Those of modules that the kernel has as modules; others are built in, or passed over."""
+        return (" ".join(n for n in self.words[word] if n in self.modules.paths) + "\n").encode()
 
     def base(self):
         """Path of the base archive, made if no run has made it yet."""
@@ -156,10 +187,11 @@ class Image:
                 os.path.join(self.modules.root, path)
 
         digest = hashlib.sha256(slurp(__file__))
-        contents = {}
+        contents = {"init": slurp(os.path.join(self.source, "init")), "etc/modules.boot": self.names("boot")}
         for inside, path in sorted(files.items()):
             contents[inside] = slurp(path)
-            digest.update(inside.encode() + b"\0" + contents[inside])
+        for inside, data in sorted(contents.items()):
+            digest.update(inside.encode() + b"\0" + data)
         out = os.path.join(self.cache, f"base-{digest.hexdigest()[:24]}.cpio")
         if not os.path.exists(out):
             self._write_base(out, contents, busybox, names)
@@ -255,7 +287,7 @@ class Image:
     def payload(self, scenario, vmctl):
         cpio = Cpio()
         files, kos = self.find_needs(scenario.needs)
-        cpio.file("init", slurp(os.path.join(self.source, "init")), 0o755)
+        cpio.file("vm/main", slurp(os.path.join(self.source, "main")))
         cpio.file("vm/lib.sh", slurp(os.path.join(self.source, "lib.sh")))
         cpio.file("vm/profile", b". /vm/lib.sh\nPS1='node$NODE# '\n")
         cpio.file("vm/test.sh", slurp(scenario.path), 0o755)
@@ -263,11 +295,9 @@ class Image:
         for hook in ("atstart", "atend"):
             if os.path.exists(os.path.join(self.source, hook)):
                 cpio.file(f"vm/{hook}", slurp(os.path.join(self.source, hook)))
-        for word in ("boot", "rxe"):
-            names = [n for n in self.words[word] if n in self.modules.paths]
-            cpio.file(f"vm/modules.{word}", (" ".join(names) + "\n").encode())
+        cpio.file("vm/modules.rxe", self.names("rxe"))
         for inside, path in sorted(files.items()):
             cpio.file(inside, slurp(path), 0o755)
         if kos:
             self.our_modules(cpio, kos)
-        return cpio.bytes()
+        return Payload(cpio)

@@ -30,6 +30,8 @@ class Boot:
     must_die: bool = False
     # What is wrong with the files it sent; empty: all came, or none were to come.
     files: str = ""
+    # More about its end, if the driver knows more.
+    hint: str = ""
 
 
 @dataclass
@@ -141,7 +143,7 @@ def judge(boot, deny, allow):
     if boot.ended == "timeout":
         out.problems.append(("timeout", f"{where}: not done in time"))
     elif cut and not excused:
-        out.problems.append(("died", f"{where}: the VM ended before its scenario"))
+        out.problems.append(("died", f"{where}: " + (boot.hint or "the VM ended before its scenario")))
     elif not cut and stream.bail is None:
         if stream.end is None:
             out.problems.append(("died", f"{where}: powered off before the scenario ended"))

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the VMs of one scenario: QEMU processes, their channels, one event loop."""
 
-import ctypes
-import json
 import os
-import selectors
+import shlex
+import shutil
 import signal
-import subprocess
 import time
 import urllib.parse
 
-from . import ktap
+from . import ktap, qemu
 from .judge import Boot
-from .wire import Channel, Files, Wire
+from .wire import Channel, Files, Monitor, Wire
 
-PR_SET_PDEATHSIG = 1
 # From the last marker to the end of QEMU.
 POWEROFF_SECONDS = 15
 # For atstart, and for atend with the files it leaves; times the kernel's factor.
 HOOK_SECONDS = 120
 # From the question what hangs to the end.
 LAST_WORDS_SECONDS = 3
-
-
-def die_with_parent():
-    """No VM outlives its driver, however that one ends."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Node:
@@ -55,51 +47,51 @@ class Node:
         self.enter("boot")
         self.ktap_file = open(self.out("ktap"), "wb")
         sock = os.path.join(self.run.tmp, f"{self.number}-{self.boot}")
-        loop = self.run.loop
-        self.ktap = Channel(loop, sock + "k", self.take_ktap)
-        self.ctl = Channel(loop, sock + "c", self.take_ctl)
-        self.keys = Channel(loop, sock + "s", lambda data: None)
-        self.files = Files(self.out("files.tar"))
-        self.files_in = Channel(loop, sock + "f", self.files.take)
-        self.qmp = Channel(loop, sock + "q", lambda data: None)
         self.requests = b""
-        argv = self.argv(sock)
-        with open(self.out("cmd"), "w", encoding="utf-8") as f:
-            f.write(" ".join(argv) + "\n")
-        stdio = None if self.run.shell and self.number == 0 else subprocess.DEVNULL
-        with open(self.out("qemu"), "wb") as errors:
-            self.process = subprocess.Popen(
-                argv, stdin=stdio, stdout=stdio, stderr=None if stdio is None else errors,
-                pass_fds=self.run.wire.fds(self.number), preexec_fn=die_with_parent)
+        self.files = Files(self.out("files.tar"))
+        take = {"ktap": self.take_ktap, "control": self.take_control, "files": self.files.take}
+        self.channels = {name: Channel(self.run.loop, sock + name, take.get(name)) for name in qemu.PORTS}
+        self.monitor = self.channels["monitor"] = Monitor(self.run.loop, sock + "monitor")
+        payload = self.run.payload.of_node(self.environment())
+        fds = self.run.wire.fds(self.number)
+        argv = qemu.machine(self.run.vmlinux, self.run.mem, self.run.scenario.smp, self.run.words)
+        argv += self.serial() + qemu.devices(sock, self.run.wire.args(self.number, self.run.scenario.vms))
+        try:
+            if self.run.snapshot:
+                fds.append(os.open(self.run.snapshot, os.O_RDONLY))
+                argv += ["-initrd", self.run.base, "-incoming", f"fd:{fds[-1]}",
+                         # What it would announce to the others is an address that no node has.
+                         "-global", "migration.announce-rounds=0"]
+                self.channels["payload"].send(payload)
+            else:
+                with open(sock + "initrd", "wb") as initrd:
+                    with open(self.run.base, "rb") as base:
+                        shutil.copyfileobj(base, initrd)
+                    initrd.write(payload)
+                argv += ["-initrd", sock + "initrd"]
+            with open(self.out("cmd"), "w", encoding="utf-8") as f:
+                f.write(shlex.join(argv) + "\n")
+            if self.run.shell and self.number == 0:
+                self.process = qemu.start(argv, None, fds, stdio=None)
+            else:
+                self.process = qemu.start(argv, self.out("qemu"), fds)
+        finally:
+            if self.run.snapshot:
+                os.close(fds[-1])
 
-    def argv(self, sock):
-        s, run = self.run.scenario, self.run
-        words = ["console=ttyS0", "panic=-1", "oops=panic", "nmi_watchdog=0", "net.ifnames=0",
-                 "ipv6.disable_ipv6=0", "random.trust_cpu=on", "loglevel=7",
-                 "cryptomgr.notests", "syscall.x32=y",
-                 # A busy host makes the guest believe that its timer is broken, and panic.
-                 "no_timer_check",
-                 f"NODE={self.number}", f"NODES={s.vms}", f"BOOT={self.boot}",
-                 f"SCALE={run.scale}", f"RXE={int(s.rxe)}", f"MODE={'shell' if run.shell else 'test'}"]
-        if run.pattern:
-            words.append(f"T={run.pattern.split()[0]}")
-        words += run.kernel.arguments.split() + s.cmdline.split()
-        argv = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64,+rdrand", "-m", str(run.mem),
-                "-smp", str(s.smp), "-nodefaults", "-no-user-config", "-display", "none",
-                "-no-reboot", "-kernel", run.vmlinux, "-initrd", run.initrd,
-                "-append", " ".join(words)]
-        if run.shell and self.number == 0:
-            argv += ["-serial", "mon:stdio"]
-        elif run.shell:
-            argv += ["-serial", f"unix:{self.out('serial')},server=on,wait=off"]
-        else:
-            argv += ["-serial", f"file:{self.out('console')}"]
-        argv += ["-device", "virtio-serial-pci"]
-        for nr, letter in ((1, "k"), (2, "c"), (3, "s"), (4, "f")):
-            argv += ["-chardev", f"socket,id={letter},path={sock}{letter}", "-device",
-                     f"virtserialport,chardev={letter},nr={nr}"]
-        argv += ["-chardev", f"socket,id=q,path={sock}q", "-mon", "chardev=q,mode=control"]
-        return argv + run.wire.args(self.number, s.vms)
+    def environment(self):
+        """What the scenario finds in its environment, and init needs."""
+        run = self.run
+        return {"NODE": self.number, "NODES": run.scenario.vms, "BOOT": self.boot, "SCALE": run.scale,
+                "RXE": int(run.scenario.rxe), "MODE": "shell" if run.shell else "test",
+                "T": run.pattern.split()[0] if run.pattern else "", "CLOCK": f"{time.time():.0f}"}
+
+    def serial(self):
+        if self.run.shell and self.number == 0:
+            return ["-serial", "mon:stdio"]
+        if self.run.shell:
+            return ["-serial", f"unix:{self.out('serial')},server=on,wait=off"]
+        return ["-serial", f"file:{self.out('console')}"]
 
     # --- what the VM says ----------------------------------------------------
 
@@ -122,18 +114,14 @@ class Node:
         elif line == "# vm-atstart":
             self.enter("atstart")
 
-    def take_ctl(self, data):
+    def take_control(self, data):
         *lines, self.requests = (self.requests + data).split(b"\n")
         for line in lines:
             words = line.decode(errors="replace").split(" ")
             args = ["" if w == "%" else urllib.parse.unquote(w) for w in words[1:]]
             kind, text = self.run.answer(self, args)
             text = urllib.parse.quote(text, safe="/:.,=+-_@")
-            self.ctl.send(f"{words[0]} {kind}{' ' + text if text else ''}\n".encode())
-
-    def monitor(self, command, **arguments):
-        self.qmp.send(json.dumps({"execute": "qmp_capabilities"}).encode())
-        self.qmp.send(json.dumps({"execute": command, "arguments": arguments}).encode())
+            self.channels["control"].send(f"{words[0]} {kind}{' ' + text if text else ''}\n".encode())
 
     # --- its end -------------------------------------------------------------
 
@@ -147,22 +135,30 @@ class Node:
         """Late: has the kernel say what is blocked. True when it had its time."""
         if self.asked is None:
             self.asked = time.monotonic()
-            self.keys.send(b"w\n")
+            self.channels["keys"].send(b"w\n")
         return time.monotonic() > self.asked + LAST_WORDS_SECONDS
 
     def kill(self, on_purpose=False):
         self.killed = self.killed or on_purpose
         if self.process:
-            self.process.kill()
+            os.kill(self.process.pid, signal.SIGKILL)
+
+    def over(self):
+        """Has QEMU ended? Its processor time is known to nobody later."""
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return False
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.run.cpu += usage.ru_utime + usage.ru_stime
+        return True
 
     def reap(self, timed_out=False):
         """If QEMU has ended, closes the boot and keeps what the judge needs."""
-        if not self.process or self.process.poll() is None:
+        if not self.process or not self.over():
             return
         self.process = None
-        self.ktap.drain()
-        self.files_in.drain()
-        for channel in (self.ktap, self.ctl, self.keys, self.qmp, self.files_in):
+        for channel in self.channels.values():
+            channel.drain()
             channel.close()
         wrong = "" if self.killed or timed_out else self.files.close()
         self.ktap_file.close()
@@ -179,17 +175,23 @@ class Node:
             ended = "timeout"
         else:
             ended = "poweroff" if "# vm-end: " in texts[0] else "died"
+        hint = ""
         dies = self.number in self.run.scenario.dies
-        self.finished.append(Boot(self.label, texts[0], texts[1], ended, may_die=dies, files=wrong))
+        if self.run.snapshot and ended == "died" and not texts[0]:
+            hint = f"not restored: remove {self.run.snapshot} (BOOT=cold goes without)"
+        self.finished.append(Boot(self.label, texts[0], texts[1], ended, may_die=dies, files=wrong, hint=hint))
 
 
 class Run:
     """One scenario, from boot to the texts the judge reads."""
 
-    def __init__(self, scenario, kernel, vmlinux, initrd, out, tmp, **options):
-        self.scenario, self.kernel, self.vmlinux, self.initrd = scenario, kernel, vmlinux, initrd
-        self.out, self.tmp = out, tmp
+    def __init__(self, loop, scenario, kernel, payload, out, tmp, **options):
+        self.loop, self.scenario, self.payload, self.out, self.tmp = loop, scenario, payload, out, tmp
+        self.vmlinux, self.base = options["vmlinux"], options["base"]
+        # Where to begin, or None: at the beginning.
+        self.snapshot = options.get("snapshot")
         self.mem = int(scenario.mem * kernel.mem)
+        self.words = kernel.arguments.split() + scenario.cmdline.split()
         self.scale = options.get("scale", "0.05")
         longest = scenario.timeout + scenario.timeout_scaled * float(self.scale)
         self.times = kernel.times * options.get("times", 1)
@@ -197,9 +199,9 @@ class Run:
         self.pattern = options.get("pattern", "")
         self.shell = options.get("shell", False)
         self.live = options.get("live")
-        self.loop = selectors.DefaultSelector()
         self.wire = Wire(scenario.vms)
         self.nodes = [Node(self, n) for n in range(scenario.vms)]
+        self.cpu = 0.0
         self.values, self.arrivals, self.passed = {}, {}, {}
 
     # --- what scenarios ask for (vmctl) --------------------------------------
@@ -242,12 +244,12 @@ class Run:
                 return "no", f"node {number} is alive"
             target.start()
         elif what in ("stop", "cont"):
-            target.monitor(what)
+            target.monitor.ask(what)
         elif what in ("plug", "unplug"):
-            target.monitor("set_link", name="n0", up=what == "plug")
+            target.monitor.ask("set_link", name="n0", up=what == "plug")
         elif what == "quit":
             target.killed = True
-            target.monitor("quit")
+            target.monitor.ask("quit")
         else:
             return "no", f"vm {what}?"
         return "ok", ""
@@ -255,15 +257,13 @@ class Run:
     # --- the loop ------------------------------------------------------------
 
     def start(self):
-        self.stepped = time.monotonic()
+        self.started = self.stepped = time.monotonic()
         self.deadline = None if self.shell else self.stepped + self.timeout
         for node in self.nodes:
             node.start()
 
-    def step(self, seconds=0.05):
-        """Moves what is to be moved; false when every VM has ended."""
-        for key, _ in self.loop.select(seconds):
-            key.data()
+    def step(self):
+        """Ends what is over or late; false when every VM has ended."""
         now = time.monotonic()
         # The scenario's own time stands still while it cannot begin.
         if self.deadline and any(node.alive and node.phase == "atstart" for node in self.nodes):
@@ -283,7 +283,6 @@ class Run:
             if node.alive:
                 self.out_of_time(node)
         self.wire.close()
-        self.loop.close()
 
     def boots(self):
         """What the judge reads, of every boot of every node."""
@@ -298,5 +297,6 @@ class Run:
     @staticmethod
     def out_of_time(node):
         node.kill()
-        node.process.wait()
-        node.reap(timed_out=True)
+        while node.alive:
+            node.reap(timed_out=True)
+            time.sleep(0.01)

@@ -20,6 +20,8 @@ class Result:
     seconds: float
     out: str
     splats: List[Tuple[str, str]] = field(default_factory=list)
+    # Seconds of the host's processors.
+    cpu: float = 0.0
 
     def count(self, status):
         return sum(1 for _, s, _ in self.points if s == status)
@@ -71,6 +73,28 @@ def show(result, brief=False):
     print(f"   again: make vm T={name}", flush=True)
 
 
+class InOrder:
+    """Shows results in the order of the list, whichever scenario is done first."""
+
+    def __init__(self, scenarios, brief):
+        self.names, self.brief = [s.name for s in scenarios], brief
+        self.waiting, self.results = {}, []
+
+    def add(self, result):
+        self.waiting[result.scenario.name] = result
+        while self.names and self.names[0] in self.waiting:
+            self.show(self.names.pop(0))
+
+    def show(self, name):
+        self.results.append(self.waiting.pop(name))
+        show(self.results[-1], self.brief)
+
+    def rest(self):
+        """Of a run that ended early: what there is."""
+        for name in [n for n in self.names if n in self.waiting]:
+            self.show(name)
+
+
 def save(results, out, **about):
     with open(os.path.join(out, "results.ktap"), "w", encoding="utf-8") as f:
         f.write(f"KTAP version 1\n1..{len(results)}\n")
@@ -88,6 +112,7 @@ def save(results, out, **about):
         "scenarios": [{
             "name": r.scenario.name,
             "seconds": round(r.seconds, 2),
+            "cpu": round(r.cpu, 2),
             "points": [{"name": n, "status": s, "text": t} for n, s, t in r.points],
             "problems": [{"kind": k, "text": t} for k, t in r.problems],
         } for r in results],
@@ -99,6 +124,9 @@ def save(results, out, **about):
 
 def summary(results):
     """The last line, and the exit status."""
+    slow = sorted(results, key=lambda r: r.seconds, reverse=True)[:5]
+    if len(results) > len(slow):
+        print("slowest: " + ", ".join(f"{r.scenario.name} {r.seconds:.0f} s" for r in slow))
     passed, failed, skipped = (sum(r.count(s) for r in results) for s in ("pass", "fail", "skip"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return 1 if failed or not passed else 0

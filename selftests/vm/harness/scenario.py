@@ -37,6 +37,10 @@ class Scenario:
     # The names of those kernels alone that it is for; empty: all.
     kernels: List[str] = field(default_factory=list)
     scale: str = ""
+    # Boots for real also where there are snapshots.
+    cold: bool = False
+    # idle: mostly waits; busy: keeps its processors at work; alone: measures time.
+    load: str = "busy"
 
 
 def read(path):
@@ -65,6 +69,12 @@ def take(found, key, value):
             found.timeout_scaled = int(scaled.replace("* SCALE", "")) if scaled else 0
         elif key == "rxe":
             found.rxe = {"yes": True, "no": False}[value]
+        elif key == "boot":
+            found.cold = {"cold": True, "warm": False}[value]
+        elif key == "load":
+            if value not in ("idle", "busy", "alone"):
+                raise ValueError(value)
+            found.load = value
         elif key == "group":
             found.groups = value.split()
         elif key == "needs":

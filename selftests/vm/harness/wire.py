@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What leads out of a VM: its Ethernet, and its channels to the driver."""
 
+import json
 import os
 import random
 import selectors
@@ -35,12 +36,12 @@ class Wire:
             self.group = f"239.{low[0]}.{low[1]}.{low[2]}:{random.randint(20000, 30000)}"
 
     def args(self, node, vms):
-        mac = f"52:54:00:77:00:{node + 1:02x}"
         if vms <= 2:
             back = f"dgram,id=n0,local.type=fd,local.str={self.socks[node].fileno()}"
         else:
             back = f"socket,id=n0,mcast={self.group},localaddr=127.0.0.1"
-        return ["-netdev", back, "-device", f"virtio-net-pci,netdev=n0,mac={mac},romfile="]
+        # The guest gives itself an address of its own: one snapshot serves all nodes.
+        return ["-netdev", back, "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:77:00:fe,romfile="]
 
     def fds(self, node):
         return [self.socks[node].fileno()] if self.socks else []
@@ -53,48 +54,92 @@ class Wire:
 class Channel:
     """A Unix socket we listen on and QEMU connects to; calls take(bytes)."""
 
-    def __init__(self, loop, path, take):
-        self.loop, self.path, self.take, self.peer = loop, path, take, None
+    def __init__(self, loop, path, take=None):
+        self.loop, self.path, self.peer = loop, path, None
+        self.take = take or (lambda data: None)
+        self.unsent = bytearray()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
         self.listener.listen(1)
         loop.register(self.listener, selectors.EVENT_READ, self.accept)
 
-    def accept(self):
+    def accept(self, _mask):
         self.peer, _ = self.listener.accept()
-        self.loop.register(self.peer, selectors.EVENT_READ, self.read)
+        self.peer.setblocking(False)
+        self.loop.register(self.peer, selectors.EVENT_READ, self.ready)
+        self.flush()
+
+    def ready(self, mask):
+        if mask & selectors.EVENT_WRITE:
+            self.flush()
+        if mask & selectors.EVENT_READ:
+            self.read()
 
     def read(self):
         try:
-            data = self.peer.recv(65536)
+            data = self.peer.recv(1 << 16)
+        except BlockingIOError:
+            return False
         except OSError:
             data = b""
         if data:
             self.take(data)
-        else:
-            self.loop.unregister(self.peer)
-            self.peer.close()
-            self.peer = None
+            return True
+        self.hang_up()
+        return False
+
+    def hang_up(self):
+        self.loop.unregister(self.peer)
+        self.peer.close()
+        self.peer = None
 
     def send(self, data):
-        if self.peer:
-            try:
-                self.peer.sendall(data)
-            except OSError:
-                pass
+        """Now, or when QEMU is there and the VM takes it."""
+        self.unsent += data
+        self.flush()
+
+    def flush(self):
+        if not self.peer:
+            return
+        try:
+            while self.unsent:
+                with memoryview(self.unsent)[:1 << 18] as piece:
+                    sent = self.peer.send(piece)
+                del self.unsent[:sent]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.unsent.clear()
+        want = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unsent else 0)
+        self.loop.modify(self.peer, want, self.ready)
 
     def drain(self):
         """Takes what is still in the socket after QEMU's end."""
-        while self.peer:
-            self.read()
+        while self.peer and self.read():
+            pass
 
     def close(self):
         if self.peer:
-            self.loop.unregister(self.peer)
-            self.peer.close()
+            self.hang_up()
         self.loop.unregister(self.listener)
         self.listener.close()
         os.unlink(self.path)
+
+
+class Monitor(Channel):
+    """QEMU's own control channel (QMP)."""
+
+    def __init__(self, loop, path):
+        super().__init__(loop, path, self.hear)
+        self.partial, self.answers = b"", []
+        self.ask("qmp_capabilities")
+
+    def ask(self, command, **arguments):
+        self.send(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+
+    def hear(self, data):
+        *lines, self.partial = (self.partial + data).split(b"\n")
+        self.answers += [json.loads(line) for line in lines if line.strip()]
 
 
 class Files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Harness, of itself: a node is stopped, killed and booted again
+# Harness, of itself: a node is stopped, killed and booted again; no two boots draw the same random numbers
 # vms: 3
 # timeout: 90
 # group: selftest
@@ -7,6 +7,10 @@
 # dies: 2
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
+
+# /vm/drawn is the first that a VM drew after it had been restored.
+put "drawn$NODE.$BOOT" "$(cat /vm/drawn /proc/sys/kernel/random/boot_id | tr '\n' ' ')"
+drawn_by() { get "drawn$1" | tr ' ' '\n'; }
 
 answers() { ping -c 1 -W 1 "$(ip_of "$1")" >/dev/null; }
 silent() { ! answers "$1"; }
@@ -27,7 +31,7 @@ case $NODE.$BOOT in
 	sync finish
 	;;
 0.*)
-	plan 6
+	plan 7
 	sync up
 	check "all three talk" wait_for 10 answers 2
 	check "a stopped node" vm stop 2
@@ -39,6 +43,8 @@ case $NODE.$BOOT in
 	sync dead
 	vm start 2
 	sync again
+	for who in 0.1 1.1 2.1 2.2; do drawn_by $who; done >/tmp/drawn
+	check "eight different random numbers" [ "$(grep . /tmp/drawn | sort -u | wc -l)" = 8 ]
 	sync finish
 	;;
 1.*)

@@ -2,6 +2,7 @@
 # Harness, of itself: a VM whose tests pass
 # group: selftest
 # rxe: no
+# boot: cold
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 2

@@ -4,7 +4,6 @@
 # smp: 1
 # timeout: 300
 # needs: rdlock.ko abi_test.m32 excl_test.m32 timeout_test.m32 poll_test.m32 counter_test.m32 abi_test.mx32 excl_test.mx32 timeout_test.mx32 poll_test.mx32 counter_test.mx32
-# cmdline: syscall.x32=y
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 12

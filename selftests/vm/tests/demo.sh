@@ -2,6 +2,7 @@
 # What rdlock is for, shown on two machines to somebody who has never seen RDMA
 # vms: 2
 # timeout: 90
+# boot: cold
 # group: demo
 # needs: rdlock.ko rdlock_inum.ko rdlock
 # dies: 1

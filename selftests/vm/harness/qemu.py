@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The QEMU command line: the same for a VM that boots and for one that is restored."""
+
+import ctypes
+import os
+import signal
+import subprocess
+
+PR_SET_PDEATHSIG = 1
+
+# What each port of the VM is for, from /dev/vport0p1 on: KTAP, requests, sysrq
+# keys, files that come back, and the scenario's own files on the way in.
+PORTS = ("ktap", "control", "keys", "files", "payload")
+
+WORDS = ["console=ttyS0", "panic=-1", "oops=panic", "nmi_watchdog=0", "net.ifnames=0",
+         "ipv6.disable_ipv6=0", "random.trust_cpu=on", "loglevel=7",
+         "cryptomgr.notests", "syscall.x32=y",
+         # A busy host makes the guest believe that its timer is broken, and panic.
+         "no_timer_check"]
+
+
+def die_with_parent():
+    """No VM outlives its driver, however that one ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def version():
+    return subprocess.run(["qemu-system-x86_64", "--version"], stdout=subprocess.PIPE,
+                          universal_newlines=True, check=True).stdout.splitlines()[0]
+
+
+def machine(kernel, mem, smp, words):
+    """All that the guest can see, but for its devices."""
+    return ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64,+rdrand", "-m", str(mem),
+            "-smp", str(smp), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-kernel", kernel, "-append", " ".join(WORDS + words)]
+
+
+def devices(sock, net):
+    """sock: the beginning of the channels' paths."""
+    argv = ["-device", "virtio-serial-pci"]
+    for nr, name in enumerate(PORTS, 1):
+        argv += ["-chardev", f"socket,id={name},path={sock}{name}",
+                 "-device", f"virtserialport,chardev={name},nr={nr}"]
+    argv += ["-chardev", f"socket,id=monitor,path={sock}monitor", "-mon", "chardev=monitor,mode=control"]
+    return argv + net
+
+
+def start(argv, errors, fds=(), stdio=subprocess.DEVNULL):
+    with open(os.devnull if errors is None else errors, "wb") as err:
+        return subprocess.Popen(argv, stdin=stdio, stdout=stdio, stderr=None if errors is None else err,
+                                pass_fds=fds, preexec_fn=die_with_parent)
