@@ -24,18 +24,23 @@ static const char * const event_names[RDL_NR_EVENTS] = {
 #undef EVENT_NAME
 };
 
-static const char * const kind_names[RDL_NR_KINDS] = {
+static const char * const kind_names[RDL_ALL_KINDS] = {
 	[RDL_KIND_DEFAULT] = "default",
 	[RDL_KIND_SPIN] = "spin",
+	[RDL_KIND_FAIR] = "fair",
+	[RDL_KIND_TICKET] = "ticket",
+	[RDL_KIND_MCS] = "mcs",
 };
 
-static const struct rdl_kind_ops * const kinds[RDL_NR_KINDS] = {
+static const struct rdl_kind_ops * const kinds[RDL_ALL_KINDS] = {
 	[RDL_KIND_SPIN] = &rdl_spin,
+#ifdef RDL_QUEUE_KINDS	/* where there is a shell for them */
+#endif
 };
 
 const struct rdl_kind_ops *rdl_kind_ops(unsigned int kind)
 {
-	return kind < RDL_NR_KINDS ? kinds[kind] : NULL;
+	return kind < RDL_ALL_KINDS ? kinds[kind] : NULL;
 }
 
 const char *rdl_state_name(unsigned int st)
@@ -50,7 +55,7 @@ const char *rdl_event_name(unsigned int ev)
 
 const char *rdl_kind_name(unsigned int kind)
 {
-	return kind < RDL_NR_KINDS ? kind_names[kind] : "?";
+	return kind < RDL_ALL_KINDS ? kind_names[kind] : "?";
 }
 
 int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
@@ -118,6 +123,21 @@ void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
 	rdl_epoch_begins(l, epoch, false);
 }
 
+/* Is there an operation in flight that @op can be the end of? */
+static bool pending(const struct rdl_lock *l, u8 op)
+{
+	switch (op) {
+	case RDL_ACT_POST_READ_SLOTS:
+	case RDL_ACT_POST_READ_VALUE:
+	case RDL_ACT_POST_READ_WORD:
+		return l->q.rd == op;
+	case RDL_ACT_POST_WRITE_SLOT:
+		return l->q.slot;
+	default:
+		return l->io && (!op || l->io == op);
+	}
+}
+
 /*
  * What holds for every kind (Documentation/protocol.rst): messages of an epoch that is over are ignored,
  * those of an epoch that cannot have begun are refused. 1: go on to the table.
@@ -126,7 +146,7 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 {
 	switch (ev->type) {
 	case RDL_EV_OP:
-		return l->io && ev->outcome <= RDL_AMBIGUOUS ? 1 : -EPROTO;
+		return pending(l, ev->op) && ev->outcome <= RDL_AMBIGUOUS ? 1 : -EPROTO;
 	case RDL_EV_FREEZE:
 		if (l->st == RDL_ST_LOST || ev->epoch == l->epoch)
 			return 1;
@@ -150,6 +170,11 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 		return l->frz == RDL_FRZ_CLAIMED ? 1 : -EPROTO;
 	case RDL_EV_REJOIN:
 		return rdl_epoch_gen(ev->epoch) ? 1 : -EPROTO;
+	case RDL_EV_GRANT:
+	case RDL_EV_HINT:
+	case RDL_EV_PROBE:
+	case RDL_EV_ANSWER:
+		return ev->peer.node < RDL_MAX_NODES && ev->peer.ticket >> RDL_TICKET_BITS == 0 ? 1 : -EPROTO;
 	default:
 		return 1;
 	}
@@ -158,29 +183,62 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	const struct rdl_kind_ops *ops = rdl_kind_ops(l->kind);
+	const struct rdl_cell *cell = ops ? rdl_cell(ops, l->st, ev->type) : NULL;
 	int err;
 
 	acts->n = 0;
-	if (!ops || l->st >= RDL_NR_STATES || !(ops->states >> l->st & 1))
-		return -EPROTO;
-	if (ev->type >= RDL_NR_EVENTS || !(ops->events >> ev->type & 1))
+	if (!cell)
 		return -EPROTO;
 	err = common(l, ev);
 	if (err <= 0)
 		return err;
 	if (ev->type == RDL_EV_TIMER)
 		l->armed = 0;
-	return ops->table[l->st][ev->type].fn(l, ev, acts);
+	return cell->fn(l, ev, acts);
 }
 
 bool rdl_ambiguous(const struct rdl_lock *l)
 {
-	return l->st == RDL_ST_AMBIG;
+	if (l->st == RDL_ST_AMBIG || l->st == RDL_ST_DOUBT)
+		return true;
+	/* The REBUILT may have been lost with the link, and only the home knows what it said. */
+	return l->kind != RDL_KIND_SPIN && l->frz == RDL_FRZ_CLAIMED;
+}
+
+void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat)
+{
+	*stat = (struct rdl_stat){
+		.st = l->st,
+		.mode = l->q.mode,
+		.ticket = l->ticket,
+		.ticket_epoch = l->q.ticket_epoch,
+	};
+}
+
+bool rdl_stat_busy(const struct rdl_stat *stat)
+{
+	switch (stat->st) {
+	case RDL_ST_FETCH:
+	case RDL_ST_HELD:
+	case RDL_ST_CACHED:
+	case RDL_ST_OWED:
+	case RDL_ST_POP:
+	case RDL_ST_DUTY:
+	case RDL_ST_DOWN:
+	case RDL_ST_DDUTY:
+	case RDL_ST_UPG:
+	case RDL_ST_WNEXT:
+		return true;
+	default:
+		return false;
+	}
 }
 
 bool rdl_owns(const struct rdl_lock *l)
 {
-	return l->st == RDL_ST_HELD || l->st == RDL_ST_POP || l->st == RDL_ST_OWED;
+	const struct rdl_kind_ops *ops = rdl_kind_ops(l->kind);
+
+	return ops && ops->owns >> l->st & 1;
 }
 
 /*
@@ -189,7 +247,7 @@ bool rdl_owns(const struct rdl_lock *l)
  */
 bool rdl_idle(const struct rdl_lock *l)
 {
-	if (l->nq || l->io)
+	if (l->nq || l->io || l->q.rd || l->q.slot)
 		return false;
 	if (l->st == RDL_ST_LOST)
 		return true;

@@ -29,6 +29,7 @@ struct rdl_cell {
 /**
  * struct rdl_kind_ops - a kind of lock
  * @states: bit for each state it has; @events: for each event it knows. Where both are set the table has a cell.
+ * @owns: for each state in which the lease matters and a planned leave must wait
  * @table: its cells
  * @begin: an epoch begins under a lock of which nothing is held here; @a: attention
  * @claim: nothing is in flight any more, the home asks: give up what nobody here uses, and say what remains
@@ -39,6 +40,7 @@ struct rdl_cell {
 struct rdl_kind_ops {
 	u32 states;
 	u32 events;
+	u32 owns;
 	const struct rdl_cell (*table)[RDL_NR_EVENTS];
 	void (*begin)(struct rdl_lock *l, bool a);
 	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
@@ -50,6 +52,14 @@ struct rdl_kind_ops {
 extern const struct rdl_kind_ops rdl_spin;
 
 const char *rdl_spin_check(const struct rdl_lock *l);
+
+/* NULL: the kind has no such state, or knows no such event. */
+static inline const struct rdl_cell *rdl_cell(const struct rdl_kind_ops *ops, unsigned int st, unsigned int ev)
+{
+	if (st >= RDL_NR_STATES || ev >= RDL_NR_EVENTS || !(ops->states >> st & 1) || !(ops->events >> ev & 1))
+		return NULL;
+	return &ops->table[st][ev];
+}
 
 /* ---- core.c ---- */
 

@@ -40,4 +40,27 @@
 #define RDL_SPIN_BASE_NS	32000u
 #define RDL_SPIN_CAP_NS		512000u
 
+/*
+ * Kinds with a queue. So many tickets are handed on before one node gives them all back: the word's count of exclusive
+ * tickets is at most one a node and this debt, 256 + 64 < 512, so the 9-bit field cannot overflow.
+ */
+#ifndef RDL_DEBT_MAX
+#define RDL_DEBT_MAX	64
+#endif
+
+/* Looking for a slot that is not there yet: the n-th READ comes BASE << min(n, KMAX) after the one before. */
+#define RDL_SEEK_NS	5000u		/* of the node before, to 1.3 ms */
+#define RDL_SEEK_KMAX	8
+#define RDL_SEEKS_QUERY	1024		/* so many of them without success: ask the home, as below */
+#define RDL_DUTY_NS	2000u		/* of who is granted next, to 128 us: its write is in flight */
+#define RDL_DUTY_KMAX	6
+#define RDL_TRIES_MAX	0xfff0
+
+/* A waiter asks the home after 1 s, 2 s, 4 s, ... 64 s whether anybody still can give it its turn. */
+#define RDL_WATCH_NS	1000000000ull
+#define RDL_WATCH_MAX	6
+
+/* A try that has probed an idle owner gives up after 5 ms. */
+#define RDL_PROBE_NS	5000000u
+
 #endif /* RDL_LIMITS_H */

@@ -622,7 +622,8 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 
 const struct rdl_kind_ops rdl_spin = {
 	.states = STATES,
-	.events = (1u << RDL_NR_EVENTS) - 1,
+	.events = (2u << RDL_EV_REJOIN) - 1,
+	.owns = B(HELD) | B(POP) | B(OWED),
 	.table = table,
 	.begin = begin,
 	.claim = claim,

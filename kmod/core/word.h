@@ -88,4 +88,18 @@ static inline u64 rdl_token(u32 epoch, u32 ticket, u32 loc)
 	return (u64)epoch << 36 | (u64)(ticket & 0x3ffffffu) << 10 | (loc & 0x3ffu);
 }
 
+/*
+ * Words of the kinds with tickets in both middle fields: mid = cX, low = cS, tickets drawn and not given back by mode
+ * (kind ticket has no S). head = T - cX - cS is the ticket whose turn it is.
+ */
+#define RDL_W_ADD_X	((1ull << RDL_W_T_SHIFT) + (1ull << RDL_W_MID_SHIFT))
+#define RDL_W_ADD_S	((1ull << RDL_W_T_SHIFT) + (1ull << RDL_W_LOW_SHIFT))
+#define RDL_W_X(n)	((u64)(n) << RDL_W_MID_SHIFT)
+#define RDL_W_S		(1ull << RDL_W_LOW_SHIFT)
+
+static inline u32 rdl_w_head(u64 w)
+{
+	return rdl_w_ticket(w) - rdl_w_mid(w) - rdl_w_low(w);
+}
+
 #endif /* RDL_WORD_H */

@@ -137,7 +137,9 @@ static void judge_cells(void)
 	}
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			if (rdl_spin.table[s][e].fn == rdl_impossible || cell_needs_liar(s, e))
+			const struct rdl_cell *c = rdl_cell(&rdl_spin, s, e);
+
+			if (!c || c->fn == rdl_impossible || cell_needs_liar(s, e))
 				continue;
 			missing += !cov.count[s][e];
 			if (cov.count[s][e] >= least)

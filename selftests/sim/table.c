@@ -37,10 +37,12 @@ void table_rst(void)
 	puts(".. made by `build/sim/sim --table` from kmod/core; do not edit\n");
 	puts("States of a node's side of a lock\n---------------------------------\n");
 	for (s = 0; s < RDL_NR_STATES; s++)
-		printf("``%s``\n    %s\n\n", rdl_state_name(s), state_means[s]);
+		if (rdl_spin.states >> s & 1)
+			printf("``%s``\n    %s\n\n", rdl_state_name(s), state_means[s]);
 	puts("Events\n------\n");
 	for (e = 0; e < RDL_NR_EVENTS; e++)
-		printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
+		if (rdl_spin.events >> e & 1)
+			printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
 	puts("What each event does in each state\n----------------------------------\n");
 	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
 	puts("function in kmod/core that runs, and the states in which it may leave the lock.\n");
@@ -48,9 +50,11 @@ void table_rst(void)
 	puts("   * - state\n     - event\n     - does\n     - then");
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = &rdl_spin.table[s][e];
-			bool real = c->fn != rdl_ignore && c->fn != rdl_impossible;
+			const struct rdl_cell *c = rdl_cell(&rdl_spin, s, e);
+			bool real = c && c->fn != rdl_ignore && c->fn != rdl_impossible;
 
+			if (!c)
+				continue;
 			printf("   * - %s\n     - %s\n     - %s%s%s\n     - ", rdl_state_name(s), rdl_event_name(e),
 			       real ? "``" : "*", c->name, real ? "()``" : "*");
 			if (real)
@@ -73,7 +77,9 @@ void table_dot(void)
 			bool any = false;
 
 			for (e = 0; e < RDL_NR_EVENTS; e++) {
-				if (s == t || !(rdl_spin.table[s][e].next >> t & 1))
+				const struct rdl_cell *c = rdl_cell(&rdl_spin, s, e);
+
+				if (s == t || !c || !(c->next >> t & 1))
 					continue;
 				if (!any)
 					printf("\t%s -> %s [label=\"", rdl_state_name(s), rdl_state_name(t));

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A node's slot on a lock's board: which ticket it waits with, or holds, and in which mode. Written by the node itself,
+ * and by the home in a rebuild; read by whoever must find a ticket's node. In memory it is little endian.
+ *
+ *   63.......38 37 36......19 18.......0
+ *    ticket(26)  X  epoch(18)  check(19)
+ *
+ * A slot that is read while it is written, or that belongs to another lock or node, fails the check: absent.
+ */
+#ifndef RDL_SLOT_H
+#define RDL_SLOT_H
+
+#include "word.h"
+
+#define RDL_SLOT_T_SHIFT	38
+#define RDL_SLOT_X		(1ull << 37)
+#define RDL_SLOT_EP_SHIFT	19
+#define RDL_SLOT_CHECK		0x7ffffull
+
+/* Which lock it is. */
+static inline u32 rdl_slot_seed(u32 table, u32 lock)
+{
+	__le32 id[2] = { cpu_to_le32(table), cpu_to_le32(lock) };
+
+	return rdl_crc32c(~0u, id, sizeof(id));
+}
+
+/* Never 0, which is an empty slot. */
+static inline u32 rdl_slot_check(u32 seed, u16 node, u64 upper)
+{
+	__le64 what[2] = { cpu_to_le64(upper), cpu_to_le64(node) };
+	u32 crc = rdl_crc32c(seed, what, sizeof(what));
+
+	crc = (crc ^ crc >> 19) & RDL_SLOT_CHECK;
+	return crc ? crc : 1;
+}
+
+static inline u64 rdl_slot(u32 seed, u16 node, u32 epoch, u32 ticket, bool x)
+{
+	u64 upper = (u64)ticket << RDL_SLOT_T_SHIFT | (x ? RDL_SLOT_X : 0) | (u64)rdl_ep18(epoch) << RDL_SLOT_EP_SHIFT;
+
+	return upper | rdl_slot_check(seed, node, upper);
+}
+
+static inline u32 rdl_slot_ticket(u64 slot)
+{
+	return slot >> RDL_SLOT_T_SHIFT;
+}
+
+static inline bool rdl_slot_is_x(u64 slot)
+{
+	return slot & RDL_SLOT_X;
+}
+
+/* Written by @node in epoch @epoch? */
+static inline bool rdl_slot_valid(u32 seed, u16 node, u32 epoch, u64 slot)
+{
+	if (((slot >> RDL_SLOT_EP_SHIFT) & RDL_W_EP_MASK) != rdl_ep18(epoch))
+		return false;
+	return (slot & RDL_SLOT_CHECK) == rdl_slot_check(seed, node, slot & ~RDL_SLOT_CHECK);
+}
+
+#endif /* RDL_SLOT_H */

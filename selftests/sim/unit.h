@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of unit tests share. */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include "sim.h"
+
+/* The first thing that is wrong in the test that runs. */
+extern const char *first_wrong;
+extern struct world dice;	/* its random numbers only */
+
+static inline void wrong(bool is, const char *what)
+{
+	if (is && !first_wrong)
+		first_wrong = what;
+}
+
+static inline u32 bits(int n)
+{
+	return rnd64(&dice) >> (64 - n);
+}
+
+/* unit_table.c */
+const char *table_complete(u64 seed);
+const char *table_hostile(u64 seed);
+
+#endif /* UNIT_H */
