@@ -31,9 +31,31 @@
 	X(20, AMBIG_CLAIMED,	"an unknown outcome is claimed while the old QP may still act") \
 	X(21, LEASE_LOW,	"what was not posted while the lease ran low is never posted")
 
+/* Faults of the kinds with a queue: worlds of those kinds must catch them. */
+#define RDL_QUEUE_BUSTS(X) \
+	X(22, DIRECT_TO_S,	"a writer hands on to a reader without giving back") \
+	X(23, POP_NO_DEBT,	"tickets that were handed on are not given back") \
+	X(24, GRANT_NO_DEBT,	"a grant does not pass the debt on") \
+	X(25, OLD_EPOCH_TAKEN,	"messages of an epoch that is over are taken") \
+	X(26, STICKY_NO_SLOT,	"a holder that keeps the lock idle is not on the board") \
+	X(27, NO_REHINT,	"after a rebuild waiters do not say again where they wait") \
+	X(28, DOWN_KEEPS_DEBT,	"a downgrade leaves the debt in the word") \
+	X(29, DIRECT_NO_VALUE,	"a hand-over brings an old value") \
+	X(30, TAKEN_AFTER_CLAIM, "a message is taken after the claim") \
+	X(31, S_NO_REREAD,	"a reader that leaves looks at the board once only") \
+	X(32, NOT_PARKED,	"messages of an epoch that has not begun are dropped") \
+	X(33, S_ANY_X,		"a reader that leaves concludes from any writer that it was not the last") \
+	X(34, CLAIM_NO_VALUE,	"a claim does not bring the value") \
+	X(35, PIECEMEAL,	"readers of a run are granted one by one") \
+	X(36, UPGRADE_PAST_HARD, "an upgrade takes a ticket past the limit") \
+	X(37, AMBIG_NX,		"an operation of unknown outcome counts as a ticket that was taken") \
+	X(38, POP_IF_DIRTY,	"a value that was handed on is not written back unless changed here") \
+	X(39, STAT_ANY_HOLDER,	"a lost grant of a reader is not missed while another reader has the lock")
+
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
 	RDL_BUSTS(RDL_BUST_ENUM)
+	RDL_QUEUE_BUSTS(RDL_BUST_ENUM)
 #undef RDL_BUST_ENUM
 };
 

@@ -13,17 +13,19 @@ static const char *check_ranges(const struct rdl_lock *l)
 		return "node out of range";
 	if (!rdl_epoch_gen(l->epoch))
 		return "epoch without generation";
-	if (l->loc > RDL_LOC_MAX)
+	if (l->loc > RDL_LOC_MAX + 1)
 		return "local sequence too long";
-	if (l->handovers > l->budget)
-		return "budget exceeded";
 	return NULL;
 }
 
 /* ---- kind spin ---- */
 
-static const char *spin_guess(const struct rdl_lock *l)
+static const char *spin_ranges(const struct rdl_lock *l)
 {
+	if (l->loc > RDL_LOC_MAX)
+		return "local sequence too long";
+	if (l->handovers > l->budget)
+		return "budget exceeded";
 	if (l->k > RDL_SPIN_KMAX)
 		return "back-off exponent too big";
 	if (rdl_w_ep18(l->guess) != rdl_ep18(l->epoch) || rdl_w_mid(l->guess) || rdl_w_low(l->guess) ||
@@ -89,7 +91,7 @@ static const char *spin_recovery(const struct rdl_lock *l)
 
 const char *rdl_spin_check(const struct rdl_lock *l)
 {
-	const char *err = spin_guess(l);
+	const char *err = spin_ranges(l);
 
 	if (!err)
 		err = spin_io(l);

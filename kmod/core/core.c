@@ -35,6 +35,7 @@ static const char * const kind_names[RDL_ALL_KINDS] = {
 static const struct rdl_kind_ops * const kinds[RDL_ALL_KINDS] = {
 	[RDL_KIND_SPIN] = &rdl_spin,
 #ifdef RDL_QUEUE_KINDS	/* where there is a shell for them */
+	[RDL_KIND_FAIR] = &rdl_fair,
 #endif
 };
 
@@ -138,11 +139,17 @@ static bool pending(const struct rdl_lock *l, u8 op)
 	}
 }
 
+void rdl_lock_props(struct rdl_lock *l, u8 props, u32 seed)
+{
+	l->q.props = props;
+	l->q.seed = seed;
+}
+
 /*
  * What holds for every kind (Documentation/protocol.rst): messages of an epoch that is over are ignored,
  * those of an epoch that cannot have begun are refused. 1: go on to the table.
  */
-static int common(const struct rdl_lock *l, const struct rdl_event *ev)
+static int common(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	switch (ev->type) {
 	case RDL_EV_OP:
@@ -174,7 +181,9 @@ static int common(const struct rdl_lock *l, const struct rdl_event *ev)
 	case RDL_EV_HINT:
 	case RDL_EV_PROBE:
 	case RDL_EV_ANSWER:
-		return ev->peer.node < RDL_MAX_NODES && ev->peer.ticket >> RDL_TICKET_BITS == 0 ? 1 : -EPROTO;
+		if (ev->peer.node >= RDL_MAX_NODES || ev->peer.ticket >> RDL_TICKET_BITS || !rdl_epoch_gen(ev->epoch))
+			return -EPROTO;
+		return rdl_kind_ops(l->kind)->message(l, ev, acts);
 	default:
 		return 1;
 	}
@@ -189,7 +198,7 @@ int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 	acts->n = 0;
 	if (!cell)
 		return -EPROTO;
-	err = common(l, ev);
+	err = common(l, ev, acts);
 	if (err <= 0)
 		return err;
 	if (ev->type == RDL_EV_TIMER)
@@ -215,23 +224,52 @@ void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat)
 	};
 }
 
-bool rdl_stat_busy(const struct rdl_stat *stat)
+/* Will it, sooner or later, give the lock to the next in the queue, whoever that is? */
+static bool gives_turn(const struct rdl_stat *stat)
 {
 	switch (stat->st) {
-	case RDL_ST_FETCH:
-	case RDL_ST_HELD:
-	case RDL_ST_CACHED:
 	case RDL_ST_OWED:
 	case RDL_ST_POP:
 	case RDL_ST_DUTY:
 	case RDL_ST_DOWN:
 	case RDL_ST_DDUTY:
-	case RDL_ST_UPG:
 	case RDL_ST_WNEXT:
 		return true;
+	case RDL_ST_FETCH:
+	case RDL_ST_HELD:
+	case RDL_ST_CACHED:
+		return stat->mode != RDL_MODE_S || rdl_bust(STAT_ANY_HOLDER);
 	default:
 		return false;
 	}
+}
+
+static bool reads(const struct rdl_stat *stat)
+{
+	return stat->mode == RDL_MODE_S && (stat->st == RDL_ST_HELD || stat->st == RDL_ST_FETCH ||
+					    stat->st == RDL_ST_UPG || stat->st == RDL_ST_DOUBT);
+}
+
+/*
+ * Readers that have the lock give it to the writer behind them, but not to a reader beside them whose grant was lost:
+ * it would wait until the next writer is through.
+ */
+bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n)
+{
+	bool reader = false, behind = false;
+	u32 i;
+
+	if (waiter->st != RDL_ST_WAIT)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (gives_turn(&all[i]))
+			return false;
+		reader |= reads(&all[i]);
+		behind |= all[i].st == RDL_ST_WAIT && all[i].mode == RDL_MODE_X && all[i].ticket < waiter->ticket;
+	}
+	if (!reader)
+		return true;
+	return waiter->mode == RDL_MODE_S && !behind;
 }
 
 bool rdl_owns(const struct rdl_lock *l)

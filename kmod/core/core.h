@@ -106,7 +106,7 @@ enum rdl_state {
 	X(HINT,    "message of a node: it comes next") \
 	X(PROBE,   "message of a node: it asks whether an idle owner gives the lock up") \
 	X(ANSWER,  "message of a node: what became of the probe") \
-	X(DOWN,    "the only local user goes from exclusive to shared") \
+	X(DOWN,    "the only local user goes from exclusive to shared; from now on it only reads") \
 	X(UP,      "the only local user wants to go from shared to exclusive") \
 	X(SHED,    "nothing that is idle shall be kept")
 
@@ -292,7 +292,7 @@ enum rdl_action_type {
 	RDL_ACT_TAKE,		/* the value that came with the event, or (arg = 1) that was parked, is the copy now */
 	RDL_ACT_PARK,		/* keep the value that came with the event for a TAKE to come; one per lock */
 	RDL_ACT_CONVERTED,	/* DOWN or UP done: val = token, mode = the new one */
-	RDL_ACT_CONVERT_FAILED,	/* nothing changed for the user: arg = positive errno */
+	RDL_ACT_CONVERT_FAILED,	/* nothing changed for the user: arg = positive errno; DOWN: a writer again */
 	RDL_NR_ACTIONS,
 };
 
@@ -358,8 +358,8 @@ int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 /* After a broken link: must the re-OPEN ask for a recovery? */
 bool rdl_ambiguous(const struct rdl_lock *l);
 void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat);
-/* Does it, from what an opener answered, still work for who waits, so that QUERY needs no recovery? */
-bool rdl_stat_busy(const struct rdl_stat *stat);
+/* The answers of all openers to a QUERY of @waiter: will nobody give it its turn, so that the home must recover? */
+bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n);
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
 /* Nothing held, wanted or in flight: may be closed. */
@@ -404,6 +404,7 @@ struct rdl_recover {
 	u16 value_from;		/* out: node id + 1 whose claim brought the newest value, 0: the body has it */
 	u32 seed;		/* in: rdl_slot_seed() */
 	u64 ver;		/* in: of the body; out: of the new body */
+	u16 order[RDL_MAX_NODES];	/* node of each new ticket */
 	struct rdl_claim claim[RDL_MAX_NODES];
 	struct rdl_rebuilt reply[RDL_MAX_NODES];
 };

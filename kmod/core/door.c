@@ -48,10 +48,15 @@ static void claim(struct rdl_lock *l, struct rdl_acts *acts)
 	a->claim = c;
 }
 
+static bool in_flight(const struct rdl_lock *l)
+{
+	return l->io || l->q.rd || l->q.slot;
+}
+
 /* The operation that a FREEZE waited for has ended; if nobody knows how, the FREEZE waits on, for a new link. */
 void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts)
 {
-	if (l->frz == RDL_FRZ_FREEZING && !l->landing)
+	if (l->frz == RDL_FRZ_FREEZING && !in_flight(l) && !l->landing)
 		claim(l, acts);
 }
 
@@ -80,7 +85,7 @@ void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts)
 
 int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (l->io || (l->landing && !rdl_bust(AMBIG_CLAIMED))) {
+	if (in_flight(l) || (l->landing && !rdl_bust(AMBIG_CLAIMED))) {
 		l->frz = RDL_FRZ_FREEZING;
 		if (rdl_bust(NO_DRAIN) && l->io) {
 			struct rdl_action *a = rdl_act(acts, RDL_ACT_CLAIM);

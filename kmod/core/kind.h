@@ -35,7 +35,10 @@ struct rdl_cell {
  * @claim: nothing is in flight any more, the home asks: give up what nobody here uses, and say what remains
  * @missed: another recovery begins, and the REBUILT of the one before was lost: what is known without it
  * @lost: the session is gone, and with it whatever the kind remembers of it
+ * @message: of another node: 1 to go on to the table, 0 if it was ignored or parked
  * @check: NULL or the first of its invariants that is broken
+ * @fits: the home's side: can a claim be true of the frozen word, and of the claims before it?
+ * @finish: the home's side: all have claimed
  */
 struct rdl_kind_ops {
 	u32 states;
@@ -46,10 +49,13 @@ struct rdl_kind_ops {
 	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
 	void (*missed)(struct rdl_lock *l, u32 epoch);
 	void (*lost)(struct rdl_lock *l, struct rdl_acts *acts);
+	int (*message)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 	const char *(*check)(const struct rdl_lock *l);
+	bool (*fits)(const struct rdl_recover *r, u16 node, const struct rdl_claim *c);
+	void (*finish)(struct rdl_recover *r);
 };
 
-extern const struct rdl_kind_ops rdl_spin;
+extern const struct rdl_kind_ops rdl_spin, rdl_fair;
 
 const char *rdl_spin_check(const struct rdl_lock *l);
 
@@ -86,6 +92,15 @@ int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 int rdl_new_link_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 int rdl_lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 int rdl_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+/* ---- recover.c ---- */
+
+bool rdl_has_claimed(const struct rdl_recover *r, u16 node);
+bool rdl_spin_fits(const struct rdl_recover *r, u16 node, const struct rdl_claim *c);
+void rdl_spin_finish(struct rdl_recover *r);
+/* recover_queue.c */
+bool rdl_queue_fits(const struct rdl_recover *r, u16 node, const struct rdl_claim *c);
+void rdl_queue_finish(struct rdl_recover *r);
 
 /* ---- local.c: users and waiters of this node ---- */
 

@@ -46,18 +46,17 @@ void rdl_recover_start(struct rdl_recover *r, u8 kind, u32 epoch, u32 epoch_new,
 	memcpy(r->expect, openers, sizeof(r->expect));
 }
 
+bool rdl_has_claimed(const struct rdl_recover *r, u16 node)
+{
+	return in_set(r->claimed, node);
+}
+
+/* But for a value that the holder has changed since: it is claimed with the next one, or handed on. */
 static bool claim_equal(const struct rdl_claim *a, const struct rdl_claim *b)
 {
 	return a->what == b->what && a->mode == b->mode && a->ticket == b->ticket && a->nx == b->nx &&
-	       a->handed_epoch == b->handed_epoch && a->handed_ticket == b->handed_ticket &&
-	       a->ver == b->ver && a->vflags == b->vflags;
-}
-
-/* A HOLD is true only of the node that the word names, with the ticket before the word's next one. */
-static bool hold_fits(const struct rdl_recover *r, u16 node, const struct rdl_claim *c)
-{
-	return c->mode == RDL_MODE_X && rdl_w_mid(r->frozen) == node + 1u &&
-	       c->ticket + 1 == rdl_w_ticket(r->frozen);
+	       a->ticket_epoch == b->ticket_epoch && a->handed_epoch == b->handed_epoch &&
+	       a->handed_ticket == b->handed_ticket && a->ver <= b->ver && a->vflags == b->vflags;
 }
 
 int rdl_recover_claim(struct rdl_recover *r, u16 node, u32 epoch, const struct rdl_claim *c)
@@ -68,17 +67,8 @@ int rdl_recover_claim(struct rdl_recover *r, u16 node, u32 epoch, const struct r
 		return claim_equal(&r->claim[node], c) ? 0 : -EBADMSG;
 	if (!in_set(r->expect, node))
 		return -EBADMSG;
-	switch (c->what) {
-	case RDL_CLAIM_NONE:
-		break;
-	case RDL_CLAIM_HOLD:
-		if (!hold_fits(r, node, c))
-			return -EBADMSG;
-		break;
-	default:
-		/* A spin lock's waiters have no place to claim. */
+	if (!rdl_kind_ops(r->kind)->fits(r, node, c))
 		return -EBADMSG;
-	}
 	r->claim[node] = *c;
 	add_to(r->claimed, node);
 	drop_from(r->expect, node);
@@ -109,6 +99,25 @@ bool rdl_recover_ready(const struct rdl_recover *r)
 }
 
 void rdl_recover_finish(struct rdl_recover *r)
+{
+	rdl_kind_ops(r->kind)->finish(r);
+}
+
+/* ---- kind spin ---- */
+
+/*
+ * A HOLD is true only of the node that the word names, with the ticket before the word's next one. A spin lock's
+ * waiters have no place to claim.
+ */
+bool rdl_spin_fits(const struct rdl_recover *r, u16 node, const struct rdl_claim *c)
+{
+	if (c->what != RDL_CLAIM_HOLD)
+		return c->what == RDL_CLAIM_NONE;
+	return c->mode == RDL_MODE_X && rdl_w_mid(r->frozen) == node + 1u &&
+	       c->ticket + 1 == rdl_w_ticket(r->frozen);
+}
+
+void rdl_spin_finish(struct rdl_recover *r)
 {
 	u32 owner = rdl_w_mid(r->frozen);
 	bool claimed = owner && owner <= RDL_MAX_NODES && in_set(r->claimed, owner - 1);

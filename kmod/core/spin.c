@@ -630,4 +630,6 @@ const struct rdl_kind_ops rdl_spin = {
 	.missed = missed,
 	.lost = lost,
 	.check = rdl_spin_check,
+	.fits = rdl_spin_fits,
+	.finish = rdl_spin_finish,
 };

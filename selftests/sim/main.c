@@ -3,6 +3,7 @@
  * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
  *
  *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE]
+ *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
  *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
  *	sim --table | --dot				the state table
  */
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim.h"
+#include "small.h"
 
 #define MUTANT_WORLDS	60000
 #define ENOUGH_WORLDS	5000	/* after which every cell must have been reached */
@@ -24,12 +25,20 @@ static struct coverage cov;
 static int passed, failed, skipped, number;
 static int opt_nodes;
 
-static const struct {
+/* A mutant that lives is not caught by worlds of its sort. */
+static bool spin_world(u64 seed, const char **why);
+static bool queue_world(u64 seed, const char **why);
+
+static const struct mutant {
 	int nr;
 	const char *name, *what;
+	bool (*lives)(u64 seed, const char **why);
 } mutants[] = {
-#define MUTANT(nr, name, what) { nr, #name, what },
+#define MUTANT(nr, name, what) { nr, #name, what, spin_world },
 	RDL_BUSTS(MUTANT)
+#undef MUTANT
+#define MUTANT(nr, name, what) { nr, #name, what, queue_world },
+	RDL_QUEUE_BUSTS(MUTANT)
 #undef MUTANT
 };
 
@@ -152,9 +161,22 @@ static void judge_cells(void)
 	result(!missing, "cells_reached", note);
 }
 
-/* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
-static u64 mutant_caught(int nr, u64 first, char *why, size_t size)
+static bool spin_world(u64 seed, const char **why)
 {
+	*why = world.why;
+	return world_run(&world, seed, 0, &cov);
+}
+
+static bool queue_world(u64 seed, const char **why)
+{
+	*why = small_mutant(seed);
+	return !*why;
+}
+
+/* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
+static u64 mutant_caught(const struct mutant *m, u64 first, char *why, size_t size)
+{
+	const char *reason;
 	u64 seed, caught = 0;
 	int fd[2], status;
 	ssize_t n;
@@ -169,15 +191,15 @@ static u64 mutant_caught(int nr, u64 first, char *why, size_t size)
 	if (!pid) {
 		close(fd[0]);
 		signal(SIGILL, SIG_DFL);
-		sim_bust = nr;
+		sim_bust = m->nr;
 		for (seed = first; seed < first + MUTANT_WORLDS; seed++) {
 			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed))
 				_exit(3);
-			if (world_run(&world, seed, 0, &cov))
+			if (m->lives(seed, &reason))
 				continue;
 			seed = 0;	/* end of the seeds: the reason follows */
 			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed) ||
-			    write(fd[1], world.why, strlen(world.why)) < 0)
+			    write(fd[1], reason, strlen(reason)) < 0)
 				_exit(3);
 			_exit(1);
 		}
@@ -208,7 +230,7 @@ static void all_mutants(void)
 	int i;
 
 	for (i = 0; i < N_MUTANTS; i++) {
-		u64 seed = mutant_caught(mutants[i].nr, 1, why, sizeof(why));
+		u64 seed = mutant_caught(&mutants[i], 1, why, sizeof(why));
 
 		snprintf(name, sizeof(name), "mutant_%d_%s", mutants[i].nr, mutants[i].name);
 		if (seed)
@@ -259,6 +281,20 @@ static int one_world(u64 seed)
 	return 1;
 }
 
+static int small_world(u64 seed, int kind)
+{
+	static struct small w;
+	const char *err;
+
+	if (!rdl_kind_ops(kind) || kind == RDL_KIND_SPIN) {
+		fprintf(stderr, "sim: --small: the number of a kind with a queue\n");
+		return 2;
+	}
+	err = small_run(&w, seed, kind, true);
+	printf("# small world %llu: %s\n", (unsigned long long)seed, err ? err : "no violation");
+	return err ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -267,6 +303,7 @@ int main(int argc, char **argv)
 		{ "seconds", required_argument, NULL, 't' },
 		{ "json", required_argument, NULL, 'j' },
 		{ "mutant", required_argument, NULL, 'm' },
+		{ "small", required_argument, NULL, 'S' },
 		{ "trace", no_argument, NULL, 'T' },
 		{ "table", no_argument, NULL, 'r' },
 		{ "dot", no_argument, NULL, 'd' },
@@ -275,7 +312,7 @@ int main(int argc, char **argv)
 	u64 seed = 0, seconds = 20, next, started = clock_ns();
 	const char *json = NULL;
 	bool tracing = false;
-	int c;
+	int c, small = 0;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
@@ -293,6 +330,9 @@ int main(int argc, char **argv)
 			break;
 		case 'm':
 			sim_bust = atoi(optarg);
+			break;
+		case 'S':
+			small = atoi(optarg);
 			break;
 		case 'T':
 			tracing = true;
@@ -314,6 +354,8 @@ int main(int argc, char **argv)
 	if (!seed)
 		seed = (u64)time(NULL) << 16;
 	signal(SIGILL, trapped);
+	if (small)
+		return small_world(seed, small);
 	if (tracing)
 		return one_world(seed);
 	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + N_MUTANTS);

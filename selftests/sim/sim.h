@@ -256,7 +256,7 @@ struct world {
 };
 
 extern int sim_bust;
-extern u32 sim_ticket_soft, sim_ticket_hard;
+extern u32 sim_ticket_soft, sim_ticket_hard, sim_debt_max;
 extern int sim_trace;
 
 /* The node posts an operation: a fault that waited for that comes now. */
@@ -304,6 +304,7 @@ struct unit_test {
 extern const struct unit_test unit_tests[];
 extern const int unit_tests_n;
 const char *unit_run(int test, u64 seed);
+const char *small_mutant(u64 seed);
 void table_rst(void);
 void table_dot(void);
 

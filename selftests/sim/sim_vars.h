@@ -6,7 +6,7 @@
 #ifndef SIM_VARS_H
 #define SIM_VARS_H
 
-extern unsigned int sim_ticket_soft, sim_ticket_hard;
+extern unsigned int sim_ticket_soft, sim_ticket_hard, sim_debt_max;
 extern int sim_bust;
 
 #endif /* SIM_VARS_H */

@@ -29,28 +29,15 @@ static void names(unsigned int next, const char *between)
 	}
 }
 
-void table_rst(void)
+static void cells(const struct rdl_kind_ops *ops)
 {
 	unsigned int s, e;
 
-	printf(".. %s-License-Identifier: GPL-2.0\n", "SPDX");
-	puts(".. made by `build/sim/sim --table` from kmod/core; do not edit\n");
-	puts("States of a node's side of a lock\n---------------------------------\n");
-	for (s = 0; s < RDL_NR_STATES; s++)
-		if (rdl_spin.states >> s & 1)
-			printf("``%s``\n    %s\n\n", rdl_state_name(s), state_means[s]);
-	puts("Events\n------\n");
-	for (e = 0; e < RDL_NR_EVENTS; e++)
-		if (rdl_spin.events >> e & 1)
-			printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
-	puts("What each event does in each state\n----------------------------------\n");
-	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
-	puts("function in kmod/core that runs, and the states in which it may leave the lock.\n");
 	puts(".. list-table::\n   :header-rows: 1\n   :widths: 10 12 25 35\n");
 	puts("   * - state\n     - event\n     - does\n     - then");
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = rdl_cell(&rdl_spin, s, e);
+			const struct rdl_cell *c = rdl_cell(ops, s, e);
 			bool real = c && c->fn != rdl_ignore && c->fn != rdl_impossible;
 
 			if (!c)
@@ -61,6 +48,30 @@ void table_rst(void)
 				names(c->next, ", ");
 			puts("");
 		}
+	}
+	puts("");
+}
+
+void table_rst(void)
+{
+	unsigned int s, e, kind;
+
+	printf(".. %s-License-Identifier: GPL-2.0\n", "SPDX");
+	puts(".. made by `build/sim/sim --table` from kmod/core; do not edit\n");
+	puts("States of a node's side of a lock\n---------------------------------\n");
+	for (s = 0; s < RDL_NR_STATES; s++)
+		printf("``%s``\n    %s\n\n", rdl_state_name(s), state_means[s]);
+	puts("Events\n------\n");
+	for (e = 0; e < RDL_NR_EVENTS; e++)
+		printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
+	puts("What each event does in each state\n----------------------------------\n");
+	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
+	puts("function in kmod/core that runs, and the states in which it may leave the lock.\n");
+	for (kind = 0; kind < RDL_ALL_KINDS; kind++) {
+		if (!rdl_kind_ops(kind))
+			continue;
+		printf("Kind ``%s``\n~~~~~~~~~~~~~~~~~\n\n", rdl_kind_name(kind));
+		cells(rdl_kind_ops(kind));
 	}
 }
 

@@ -612,6 +612,8 @@ const struct unit_test unit_tests[] = {
 	{ "lease_low", lease_low },
 	{ "owner_died", owner_died },
 	{ "recovery", recovery },
+	{ "stat_rounds", stat_rounds },
+	{ "small_fair", small_fair },
 };
 
 const int unit_tests_n = ARRAY_SIZE(unit_tests);

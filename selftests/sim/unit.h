@@ -24,4 +24,8 @@ static inline u32 bits(int n)
 const char *table_complete(u64 seed);
 const char *table_hostile(u64 seed);
 
+/* unit_small.c */
+const char *small_fair(u64 seed);
+const char *stat_rounds(u64 seed);
+
 #endif /* UNIT_H */

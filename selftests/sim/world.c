@@ -8,6 +8,7 @@
 #include "sim.h"
 
 u32 sim_ticket_soft, sim_ticket_hard;
+u32 sim_debt_max = 2;	/* small, so that it is reached */
 int sim_bust, sim_trace;
 
 void violation(struct world *w, const char *fmt, ...)
