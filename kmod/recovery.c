@@ -99,12 +99,13 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 	kvfree(r);
 	rdlock_key_unpark(home, key, 0);
 	if (key->again) {
-		bool clear = key->again_clear, died = key->died;
+		bool died = key->died;
 
+		/* What was to be cleared was the notice of the epoch that is over now; this one may be another. */
 		key->again = false;
 		key->again_clear = false;
 		key->died = false;
-		rdlock_recover(home, key, died, clear);
+		rdlock_recover(home, key, died, false);
 	}
 }
 
