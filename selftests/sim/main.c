@@ -2,7 +2,7 @@
 /*
  * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
  *
- *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE]
+ *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE [--include FILE]]
  *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
  *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
  *	sim --table | --dot				the state table
@@ -23,6 +23,7 @@
 static struct world world;
 static struct coverage cov;
 static int passed, failed, skipped, number;
+static int killed;		/* mutants */
 static int opt_nodes;
 
 /* A mutant that lives is not caught by worlds of its sort. */
@@ -237,11 +238,28 @@ static void all_mutants(void)
 			snprintf(note, sizeof(note), "caught by seed %llu: %s", (unsigned long long)seed, why);
 		else
 			snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
+		killed += !!seed;
 		result(seed, name, note);
 	}
 }
 
-static void summary(const char *path, u64 first, u64 next, u64 started)
+/* What another program has to say in the same summary. */
+static void include(FILE *to, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[256];
+
+	if (!f) {
+		perror(path);
+		failed++;
+		return;
+	}
+	while (fgets(line, sizeof(line), f))
+		fputs(line, to);
+	fclose(f);
+}
+
+static void summary(const char *path, const char *other, u64 first, u64 next, u64 started)
 {
 	FILE *f = fopen(path, "w");
 
@@ -250,7 +268,10 @@ static void summary(const char *path, u64 first, u64 next, u64 started)
 		failed++;
 		return;
 	}
-	fprintf(f, "{\n  \"passed\": %d,\n  \"failed\": %d,\n  \"skipped\": %d,\n", passed, failed, skipped);
+	fprintf(f, "{\n");
+	if (other)
+		include(f, other);
+	fprintf(f, "  \"passed\": %d,\n  \"failed\": %d,\n  \"skipped\": %d,\n", passed, failed, skipped);
 	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
 		(unsigned long long)next);
 #define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
@@ -265,8 +286,8 @@ static void summary(const char *path, u64 first, u64 next, u64 started)
 	FIELD(lost);
 	FIELD(rolls);
 #undef FIELD
-	fprintf(f, "  \"most_actions\": %u,\n  \"mutants\": %d,\n  \"seconds\": %.1f\n}\n", cov.most_actions, N_MUTANTS,
-		(clock_ns() - started) / 1e9);
+	fprintf(f, "  \"mutants\": { \"total\": %d, \"killed\": %d },\n", N_MUTANTS, killed);
+	fprintf(f, "  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions, (clock_ns() - started) / 1e9);
 	fclose(f);
 }
 
@@ -302,6 +323,7 @@ int main(int argc, char **argv)
 		{ "nodes", required_argument, NULL, 'n' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "json", required_argument, NULL, 'j' },
+		{ "include", required_argument, NULL, 'i' },
 		{ "mutant", required_argument, NULL, 'm' },
 		{ "small", required_argument, NULL, 'S' },
 		{ "trace", no_argument, NULL, 'T' },
@@ -310,7 +332,7 @@ int main(int argc, char **argv)
 		{ },
 	};
 	u64 seed = 0, seconds = 20, next, started = clock_ns();
-	const char *json = NULL;
+	const char *json = NULL, *other = NULL;
 	bool tracing = false;
 	int c, small = 0;
 
@@ -327,6 +349,9 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			json = optarg;
+			break;
+		case 'i':
+			other = optarg;
 			break;
 		case 'm':
 			sim_bust = atoi(optarg);
@@ -364,7 +389,7 @@ int main(int argc, char **argv)
 	judge_cells();
 	all_mutants();
 	if (json)
-		summary(json, seed, next, started);
+		summary(json, other, seed, next, started);
 	printf("# first seed %llu, last %llu\n", (unsigned long long)seed, (unsigned long long)next - 1);
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed ? 1 : 0;
