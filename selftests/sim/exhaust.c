@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The exhaustive mode's command. KTAP on standard output.
+ *
+ *	exhaust [--all] [--json FILE]				the worlds of exhaust_list.c, then the mutants
+ *	exhaust --world "kind=spin nodes=2 ..." [--mutant N]	one world
+ *	exhaust ... --replay EVENT,EVENT...			one story of it, every step
+ *
+ * The JSON is one member of an object, for `sim --include`.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "exhaust.h"
+
+/* A mutant must be caught by a world of at most so many states. */
+#define MUTANT_LIMIT	1000000
+
+static int number, passed, failed;
+static size_t all_states, all_worlds;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void result(bool ok, const char *name, const char *note)
+{
+	number++;
+	printf("%s %d %s # %s\n", ok ? "ok" : "not ok", number, name, note);
+	fflush(stdout);
+	if (ok)
+		passed++;
+	else
+		failed++;
+}
+
+static void explain(const struct xresult *r)
+{
+	printf("# %s\n", r->why);
+	x_print_path(r);
+}
+
+/* The name of a result: letters, digits and underscores. */
+static void name_of(char *to, size_t size, const char *text)
+{
+	size_t i = snprintf(to, size, "exhaustive_%s", text);
+
+	for (i = 0; to[i]; i++)
+		if (to[i] == ' ' || to[i] == '=')
+			to[i] = '_';
+}
+
+static void all_worlds_of(bool all)
+{
+	char name[256], note[256];
+	const struct xlisted *l;
+	struct xresult r;
+	double start;
+	bool ok;
+
+	for (l = x_worlds; l->text; l++) {
+		if (l->slow && !all)
+			continue;
+		start = now();
+		if (!x_configure(l->text)) {
+			result(false, l->text, "no such world");
+			continue;
+		}
+		x_search(&r);
+		ok = !r.failed && !r.limit && r.rests;
+		if (r.failed)
+			explain(&r);
+		snprintf(note, sizeof(note), "%zu states, %zu edges, depth %u, %.1f s%s", r.states, r.edges, r.depth,
+			 now() - start, r.failed || r.rests ? "" : ", no world at rest");
+		name_of(name, sizeof(name), l->text);
+		result(ok, name, r.failed ? r.why : note);
+		all_states += r.states;
+		all_worlds++;
+		free(r.path);
+	}
+}
+
+static const struct {
+	int nr;
+	const char *name, *what;
+} mutants[] = {
+#define MUTANT(nr, name, what) { nr, #name, what },
+	RDL_BUSTS(MUTANT)
+#undef MUTANT
+};
+
+static int killed;
+
+/* The first world, in the list's order, that catches it. */
+static bool mutant_caught(int nr, char *note, size_t size)
+{
+	const struct xlisted *l;
+	struct xresult r;
+	bool caught = false;
+
+	for (l = x_mutant_worlds; l->text && !caught; l++) {
+		if (!x_configure(l->text))
+			abort();
+		x_cfg.limit = MUTANT_LIMIT;
+		sim_bust = nr;
+		x_search(&r);
+		sim_bust = 0;
+		caught = r.failed;
+		if (caught)
+			snprintf(note, size, "caught by '%s' after %u events: %s", l->text, r.path_n, r.why);
+		free(r.path);
+	}
+	return caught;
+}
+
+static void all_mutants(void)
+{
+	char name[80], note[512];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mutants); i++) {
+		bool ok;
+
+		snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
+		ok = mutant_caught(mutants[i].nr, note, sizeof(note));
+		killed += ok;
+		snprintf(name, sizeof(name), "exhaustive_mutant_%d_%s", mutants[i].nr, mutants[i].name);
+		result(ok, name, note);
+	}
+}
+
+static int one_world(void)
+{
+	double start = now();
+	struct xresult r;
+
+	x_search(&r);
+	if (r.failed)
+		explain(&r);
+	printf("# %s: %zu states, %zu edges, depth %u, %zu at rest, %.1f s%s\n", x_cfg.text, r.states, r.edges, r.depth,
+	       r.rests, now() - start, r.limit ? ", stopped at its limit" : "");
+	free(r.path);
+	return r.failed || r.limit;
+}
+
+static int plan(bool all)
+{
+	const struct xlisted *l;
+	int n = ARRAY_SIZE(mutants);
+
+	for (l = x_worlds; l->text; l++)
+		n += all || !l->slow;
+	return n;
+}
+
+static void summary(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		failed++;
+		return;
+	}
+	fprintf(f, "  \"exhaustive\": { \"worlds\": %zu, \"states\": %zu,\n", all_worlds, all_states);
+	fprintf(f, "    \"mutants\": { \"total\": %zu, \"killed\": %d } },\n", ARRAY_SIZE(mutants), killed);
+	fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "json", required_argument, NULL, 'j' },
+		{ "world", required_argument, NULL, 'w' },
+		{ "mutant", required_argument, NULL, 'm' },
+		{ "replay", required_argument, NULL, 'r' },
+		{ },
+	};
+	const char *world = NULL, *path = NULL, *json = NULL;
+	bool all = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'a':
+			all = true;
+			break;
+		case 'j':
+			json = optarg;
+			break;
+		case 'w':
+			world = optarg;
+			break;
+		case 'm':
+			sim_bust = atoi(optarg);
+			break;
+		case 'r':
+			path = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (world) {
+		if (!x_configure(world))
+			return 2;
+		return path ? x_replay(path) : one_world();
+	}
+	if (path) {
+		fprintf(stderr, "exhaust: --replay needs --world\n");
+		return 2;
+	}
+	printf("KTAP version 1\n1..%d\n", plan(all));
+	all_worlds_of(all);
+	all_mutants();
+	if (json)
+		summary(json);
+	printf("# %zu worlds, %zu states\n", all_worlds, all_states);
+	printf("%d passed, %d failed, 0 skipped\n", passed, failed);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Exhaustive mode: the home. It does what kmod/home.c, member.c and recovery.c do; the decisions of a recovery are the
+ * real ones. Changing the word through the loopback pair is one step: the home loops until its CAS was not overtaken.
+ */
+#include "exhaust.h"
+
+static bool has(u8 set, int n)
+{
+	return set >> n & 1;
+}
+
+static u32 next_epoch(u32 epoch)
+{
+	if (rdl_epoch_rep(epoch) < RDL_REP_MAX)
+		return epoch + 1;
+	return rdl_epoch(rdl_epoch_gen(epoch) + 1, 0);
+}
+
+static void tell(struct xworld *w, int n, u8 type)
+{
+	struct xmsg m = { .type = type, .epoch = w->epoch };
+
+	x_queue_down(w, n, &m);
+}
+
+/*
+ * The home's own operation of unknown outcome cannot land once the home has used the pair that was made anew, and it
+ * uses it here.
+ */
+static void word_set(struct xworld *w, u64 word)
+{
+	if (w->node[0].op.st == XOP_LATE)
+		memset(&w->node[0].op, 0, sizeof(w->node[0].op));
+	w->word = word;
+}
+
+/* The real recovery, from what it was told so far. Claims of different nodes do not depend on their order. */
+static struct rdl_recover *rec_build(struct xworld *w)
+{
+	static struct rdl_recover rec;
+	u64 openers[RDL_MAX_NODES / 64] = { w->rec.openers };
+	int n;
+
+	rdl_recover_start(&rec, x_cfg.kind, w->rec.epoch, w->rec.epoch_new, w->rec.frozen, openers, w->rec.died,
+			  w->rec.clear);
+	for (n = 0; n < x_cfg.nodes; n++) {
+		const struct xmsg *m = &w->rec.claim[n];
+		struct rdl_claim c = { .what = m->what, .mode = m->mode, .ticket = m->ticket };
+
+		if (has(w->rec.claimed, n) && rdl_recover_claim(&rec, n, m->epoch, &c))
+			x_fail(w, "node %d's claim %d is refused", n, c.what);
+	}
+	for (n = 0; n < x_cfg.nodes; n++)
+		if (has(w->rec.gone, n))
+			rdl_recover_gone(&rec, n, has(w->rec.gone_died, n));
+	return &rec;
+}
+
+static void finish(struct xworld *w, struct rdl_recover *r)
+{
+	bool died = w->again_died, again = w->again;
+	u8 delayed = w->delayed, old = w->delayed_old;
+	int n;
+
+	rdl_recover_finish(r);
+	if (!rdl_w_frozen(w->word))
+		x_fail(w, "the word thawed by itself");
+	word_set(w, r->word);
+	w->epoch = r->epoch_new;
+	w->recovering = 0;
+	w->delayed = 0;
+	w->delayed_old = 0;
+	w->again = 0;
+	w->again_died = 0;
+	memset(&w->rec, 0, sizeof(w->rec));
+	x_say("home: rebuilt, epoch %x, word %016llx", w->epoch, (unsigned long long)w->word);
+	for (n = 0; n < x_cfg.nodes; n++) {
+		const struct rdl_rebuilt *rep = &r->reply[n];
+		struct xmsg m = {
+			.type = RDL_MSG_REBUILT,
+			.epoch = w->epoch,
+			.what = rep->what,
+			.mode = rep->mode,
+			.granted = rep->granted,
+			.ticket = rep->ticket,
+			.vflags = rep->vflags,
+		};
+
+		if ((r->claimed[0] >> n & 1) && has(w->openers, n))
+			x_queue_down(w, n, &m);
+	}
+	for (n = 0; n < x_cfg.nodes; n++) {
+		if (!has(delayed, n))
+			continue;
+		w->openers |= 1 << n;
+		/* The node does not know the number of a request of an old link any more. */
+		if (!has(old, n))
+			tell(w, n, RDL_MSG_OPENED);
+	}
+	if (again)
+		x_home_recover(w, died, false);
+}
+
+static void maybe_finish(struct xworld *w)
+{
+	struct rdl_recover *r = rec_build(w);
+
+	if (!w->failed && rdl_recover_ready(r))
+		finish(w, r);
+}
+
+void x_home_recover(struct xworld *w, bool died, bool clear)
+{
+	int n;
+
+	if (w->recovering) {
+		w->again = 1;
+		w->again_died |= died;
+		return;
+	}
+	memset(&w->rec, 0, sizeof(w->rec));
+	w->recovering = 1;
+	w->rec.frozen = w->word;
+	w->rec.epoch = w->epoch;
+	w->rec.epoch_new = next_epoch(w->epoch);
+	w->rec.openers = w->openers;
+	w->rec.died = died;
+	w->rec.clear = clear;
+	word_set(w, w->word | RDL_W_F);
+	x_say("home: frozen at %016llx, openers %x", (unsigned long long)w->word, w->openers);
+	for (n = 0; n < x_cfg.nodes; n++)
+		if (has(w->openers, n))
+			tell(w, n, RDL_MSG_FREEZE);
+	maybe_finish(w);
+}
+
+bool x_home_expects(const struct xworld *w, int n)
+{
+	return w->recovering && has(w->rec.openers, n) && !has(w->rec.claimed, n) && !has(w->rec.gone, n);
+}
+
+void x_home_remind(struct xworld *w, int n)
+{
+	tell(w, n, RDL_MSG_FREEZE);
+}
+
+static void closed(struct xworld *w, int n, bool died)
+{
+	if (!has(w->openers, n))
+		return;
+	w->openers &= ~(1 << n);
+	if (w->recovering) {
+		w->rec.gone |= 1 << n;
+		w->rec.gone_died |= died << n;
+		maybe_finish(w);
+	} else if (died && rdl_w_mid(w->word) == n + 1u) {
+		x_home_recover(w, true, false);
+	}
+}
+
+void x_home_evict(struct xworld *w, int n)
+{
+	struct xnode *node = &w->node[n];
+
+	/* First the queue pairs and keys, then the recovery. */
+	if (!rdl_bust(FREEZE_BEFORE_QP))
+		x_op_unreach(node);
+	node->n_up = 0;
+	memset(node->up, 0, sizeof(node->up));
+	x_node_link_down(w, n);
+	node->session = 0;
+	if (node->holder && node->instance == w->instance) {
+		node->evicted = 1;
+		w->death_untold = 1;
+	}
+	if (node->life != X_ALIVE) {
+		node->life = X_GONE;
+		node->holder = 0;
+		node->evicted = 0;
+	}
+	w->delayed &= ~(1 << n);
+	w->delayed_old &= ~(1 << n);
+	closed(w, n, true);
+}
+
+void x_home_restart(struct xworld *w)
+{
+	int n;
+
+	w->instance++;
+	w->epoch = rdl_epoch(1, 0);
+	w->word = rdl_w_pack(0, 0, 0, w->epoch, false, false);
+	w->openers = 0;
+	w->delayed = 0;
+	w->delayed_old = 0;
+	w->recovering = 0;
+	w->again = 0;
+	w->again_died = 0;
+	w->death_untold = 0;
+	w->last_token = 0;
+	memset(&w->rec, 0, sizeof(w->rec));
+	for (n = 0; n < x_cfg.nodes; n++) {
+		struct xnode *node = &w->node[n];
+
+		/* Its memory is gone, and what was in flight to it. */
+		node->n_up = 0;
+		memset(node->up, 0, sizeof(node->up));
+		node->session = 0;
+		x_op_unreach(node);
+		x_node_link_down(w, n);
+		if (node->life == X_DEAD || node->life == X_LEAVING) {
+			node->life = X_GONE;
+			node->holder = 0;
+		}
+	}
+	x_node_start(w, 0);
+	x_node_open(w, 0);
+}
+
+static void opened(struct xworld *w, int n, const struct xmsg *m)
+{
+	if (w->recovering && !has(w->openers, n)) {
+		w->delayed |= 1 << n;
+		w->delayed_old &= ~(1 << n);
+		return;
+	}
+	w->openers |= 1 << n;
+	tell(w, n, RDL_MSG_OPENED);
+	/* In this order: the answer, then what the node is to do about it. */
+	if (w->recovering)
+		tell(w, n, RDL_MSG_FREEZE);
+	else if (m->what & RDL_OPEN_AMBIG)
+		x_home_recover(w, false, false);
+}
+
+static void claimed(struct xworld *w, int n, const struct xmsg *m)
+{
+	if (!w->recovering || m->epoch != w->rec.epoch)
+		return;
+	if (has(w->rec.claimed, n) && !has(w->rec.gone, n)) {
+		/* The answer to a FREEZE that was repeated. */
+		if (m->what != w->rec.claim[n].what || m->mode != w->rec.claim[n].mode ||
+		    m->ticket != w->rec.claim[n].ticket)
+			x_fail(w, "node %d's second claim differs from its first", n);
+		return;
+	}
+	/* One that opened the lock since is not asked in this recovery. */
+	if (!x_home_expects(w, n))
+		x_fail(w, "node %d claims and was not asked", n);
+	w->rec.claim[n] = *m;
+	w->rec.claimed |= 1 << n;
+	maybe_finish(w);
+}
+
+void x_home_rx(struct xworld *w, int n)
+{
+	struct xnode *node = &w->node[n];
+	struct xmsg m = node->up[0];
+
+	memmove(node->up, node->up + 1, (XQ - 1) * sizeof(m));
+	memset(&node->up[XQ - 1], 0, sizeof(m));
+	node->n_up--;
+	x_say("home: %s from node %d, epoch %x", rdl_msg_name(m.type), n, m.epoch);
+	if (!node->session)
+		return;
+	if (m.type == RDL_MSG_OPEN) {
+		opened(w, n, &m);
+		return;
+	}
+	if (m.type == RDL_MSG_BYE) {
+		node->session = 2;
+		return;
+	}
+	if (!has(w->openers, n))
+		return;
+	switch (m.type) {
+	case RDL_MSG_CLAIM:
+		claimed(w, n, &m);
+		break;
+	case RDL_MSG_ROLL_REQ:
+		if (m.epoch == w->epoch && !w->recovering)
+			x_home_recover(w, false, false);
+		break;
+	case RDL_MSG_CONSISTENT:
+		/* Of an epoch that is about to end: a holder that still has the notice says it again. */
+		if (m.epoch == w->epoch && !w->recovering)
+			x_home_recover(w, false, true);
+		break;
+	}
+}
