@@ -82,6 +82,10 @@ check: ## lint, user, sim and vm on the stock kernel; the last line counts them
 	@scripts/deps all
 	@MAKE="$(MAKE)" scripts/check lint user sim vm
 
+check-matrix: ## builds and all scenarios on each stock kernel, a table at the end [KERNELS="6.12 7.3"]
+	@scripts/deps all matrix
+	@MAKE="$(MAKE)" scripts/check-matrix $(KERNELS)
+
 soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE=]
 	@$(vm_run) --groups "check soak" $(T)
 soak: SCALE = 1
@@ -110,5 +114,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check soak coverage demo \
-	install clean
+.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix soak \
+	coverage demo install clean
