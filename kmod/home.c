@@ -317,8 +317,8 @@ static void home_message(struct rdlock_home *home, u16 node, const struct rdl_ms
 		break;
 	case RDL_MSG_CONSISTENT:
 		/*
-		 * In an epoch that is about to end it comes too late: the rebuild may bring the notice of another death.
-		 * A holder that still has its own says so again.
+		 * In an epoch that is about to end it comes too late: the rebuild may bring the notice of another
+		 * death. A holder that still has its own says so again.
 		 */
 		if (le32_to_cpu(msg->epoch) == key->epoch && !key->rec)
 			rdlock_recover(home, key, false, true);
