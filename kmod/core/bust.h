@@ -50,7 +50,11 @@
 	X(36, UPGRADE_PAST_HARD, "an upgrade takes a ticket past the limit") \
 	X(37, AMBIG_NX,		"an operation of unknown outcome counts as a ticket that was taken") \
 	X(38, POP_IF_DIRTY,	"a value that was handed on is not written back unless changed here") \
-	X(39, STAT_ANY_HOLDER,	"a lost grant of a reader is not missed while another reader has the lock")
+	X(39, STAT_ANY_HOLDER,	"a lost grant of a reader is not missed while another reader has the lock") \
+	X(40, NEXT_DROPPED,	"mcs: who comes next is forgotten if it speaks before the own draw has ended") \
+	X(41, NEXT_ANY,		"mcs: and then the last to speak is believed, not the one with the highest ticket") \
+	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
+	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed")
 
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,

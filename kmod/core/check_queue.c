@@ -24,7 +24,7 @@ static const char *in_flight(const struct rdl_lock *l)
 		return "operation of a lost session in a new one";
 	if (word && !l->io)
 		return "no operation in flight in a state that waits for it";
-	if (l->io && !word && !IN(l, ST(TRY) | ST(DUTY) | ST(WAIT)))
+	if (l->io && !word && !IN(l, ST(TRY) | ST(DUTY) | (l->kind == RDL_KIND_TICKET ? ST(WAIT) : 0)))
 		return "operation in flight in a state that has none";
 	if (q->rd_old && !q->rd)
 		return "old READ that is not in flight";
@@ -101,14 +101,17 @@ static const char *recovery(const struct rdl_lock *l)
 	}
 	if (l->relf && (l->st != RDL_ST_HELD || l->users || l->frz != RDL_FRZ_CLAIMED))
 		return "noted release out of place";
-	if (l->is_void && !IN(l, ST(NONE) | ST(WANT) | ST(HELD) | ST(OWED) | ST(DUTY)))
+	if (l->is_void && !IN(l, ST(NONE) | ST(WANT) | ST(HELD) | ST(OWED) | ST(DUTY) |
+			       (l->kind == RDL_KIND_TICKET ? ST(WAIT) : 0)))
 		return "void operation out of place";
+	if (l->kind == RDL_KIND_MCS && q->hint_epoch == l->epoch && IN(l, ST(DRAW) | ST(TRY)))
+		return NULL;
 	if ((q->grant_epoch && q->grant_epoch <= l->epoch) || (q->hint_epoch && q->hint_epoch <= l->epoch))
 		return "parked message of an epoch that has begun";
 	return NULL;
 }
 
-const char *rdl_fair_check(const struct rdl_lock *l)
+const char *rdl_queue_check(const struct rdl_lock *l)
 {
 	const char *err = in_flight(l);
 

@@ -36,6 +36,8 @@ static const struct rdl_kind_ops * const kinds[RDL_ALL_KINDS] = {
 	[RDL_KIND_SPIN] = &rdl_spin,
 #ifdef RDL_QUEUE_KINDS	/* where there is a shell for them */
 	[RDL_KIND_FAIR] = &rdl_fair,
+	[RDL_KIND_TICKET] = &rdl_ticket,
+	[RDL_KIND_MCS] = &rdl_mcs,
 #endif
 };
 
@@ -141,7 +143,8 @@ static bool pending(const struct rdl_lock *l, u8 op)
 
 void rdl_lock_props(struct rdl_lock *l, u8 props, u32 seed)
 {
-	l->q.props = props;
+	/* Nobody could ask an owner of kind ticket to give an idle lock back. */
+	l->q.props = l->kind == RDL_KIND_TICKET ? props & ~RDL_P_STICKY : props;
 	l->q.seed = seed;
 }
 

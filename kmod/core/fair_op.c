@@ -6,62 +6,25 @@
 #include "bust.h"
 #include "fair.h"
 
-/* Nothing but a WRITE or READ that nobody waits for can be in flight. */
-RDL_FAIR_CELL(op_idle)
-{
-	if (!rdl_side_ended(l, ev, acts))
-		return -EPROTO;
-	return rdl_fair_go(l, ev, acts);
-}
-
-/* Neither ticket nor grant, and nobody knows whether the home thinks the same. */
-static int unknown(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	rdl_grant_over(l);
-	l->landing |= ev->outcome == RDL_AMBIGUOUS;
-	l->st = RDL_ST_AMBIG;
-	return rdl_fair_go(l, ev, acts);
-}
-
-/* The draw, or a try's CAS, was the immediate grant. */
-static void at_once(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
-{
-	rdl_took_ticket(l, acts, rdl_w_ticket(old));
-	rdl_granted(l);
-	l->q.slot_due = 1;
-	if ((l->q.props & RDL_P_VALUE) || rdl_w_attention(old)) {
-		l->st = RDL_ST_FETCH;
-		rdl_want_read(l);
-	}
-}
-
 RDL_FAIR_CELL(op_draw)
 {
 	struct rdl_queue *q = &l->q;
 
-	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
-	switch (rdl_word_end(l, ev)) {
-	case RDL_END_FAILED:
-		rdl_pause(l, acts);
-		fallthrough;
-	case RDL_END_VOID:
-		rdl_grant_over(l);
-		return rdl_fair_go(l, ev, acts);
-	case RDL_END_UNKNOWN:
-		return unknown(l, ev, acts);
-	case RDL_END_OK:
-		break;
-	}
-	l->guess = ev->old + (q->mode == RDL_MODE_X ? RDL_W_ADD_X : RDL_W_ADD_S);
-	if (rdl_fair_free(l, ev->old, q->mode)) {
-		at_once(l, acts, ev->old);
-		return rdl_fair_go(l, ev, acts);
+	if (rdl_draw_failed(l, ev, acts))
+		return rdl_turn_go(l, ev, acts);
+	l->guess = rdl_fair_drawn(l, ev->old);
+	if (rdl_word_free(l, ev->old, q->mode)) {
+		rdl_granted_at_once(l, acts, ev->old);
+		return rdl_turn_go(l, ev, acts);
 	}
 	rdl_took_ticket(l, acts, rdl_w_ticket(ev->old));
 	l->st = RDL_ST_WAIT;
-	q->slot_due = 1;
 	q->tries = 0;
+	if (l->kind == RDL_KIND_TICKET) {
+		rdl_ticket_wait(l, acts);
+		return rdl_turn_go(l, ev, acts);
+	}
+	q->slot_due = 1;
 	/* With no exclusive ticket before it, whoever is before holds shared, and cannot be asked for anything. */
 	if (rdl_w_mid(ev->old) && l->ticket) {
 		q->step = RDL_STEP_SEEK;
@@ -69,7 +32,7 @@ RDL_FAIR_CELL(op_draw)
 	} else if (l->frz == RDL_FRZ_RUN) {
 		rdl_watch(l, acts);
 	}
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* Who is before? A writer is told, so that it can hand the lock over, or give it back if it keeps it for nothing. */
@@ -80,17 +43,17 @@ RDL_FAIR_CELL(op_wait)
 	int node;
 
 	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	if (ev->op != RDL_ACT_POST_READ_SLOTS)
 		return -EPROTO;
 	if (l->frz != RDL_FRZ_RUN)
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	node = rdl_board_find(l, ev, l->ticket - 1, &x);
 	if (node < 0 && (q->props & RDL_P_STICKY) && q->step == RDL_STEP_SEEK) {
 		u32 k = q->tries < RDL_SEEK_KMAX ? q->tries : RDL_SEEK_KMAX;
 
 		rdl_act_timer(l, acts, (u64)RDL_SEEK_NS << k);
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	if (node >= 0 && x)
 		rdl_act_peer(l, acts, RDL_ACT_SEND_HINT, node, l->ticket)->mode = q->mode;
@@ -99,24 +62,7 @@ RDL_FAIR_CELL(op_wait)
 		rdl_watch(l, acts);
 	}
 	q->step = RDL_STEP_NONE;
-	return rdl_fair_go(l, ev, acts);
-}
-
-/* Nobody writes the value now: the READ is the truth, or the body is damaged and its flags say so. */
-RDL_FAIR_CELL(op_fetch)
-{
-	struct rdl_queue *q = &l->q;
-
-	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
-	if (ev->op != RDL_ACT_POST_READ_VALUE)
-		return -EPROTO;
-	if (q->props & RDL_P_VALUE)
-		rdl_act(acts, RDL_ACT_TAKE);
-	q->ver = ev->peer.ver;
-	q->vflags = ev->peer.vflags & RDL_VF_ALL;
-	l->st = RDL_ST_HELD;
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* Is the word what it must have been before this node gave its tickets back, or changed their mode? */
@@ -147,63 +93,34 @@ static void begin_pop_duty(struct rdl_lock *l, u32 from, u32 to, u32 count)
 	begin_duty(l, RDL_ST_DUTY, from, to);
 }
 
-static void duty_over(struct rdl_lock *l, struct rdl_acts *acts)
-{
-	rdl_answer(l, acts, true);
-	rdl_grant_over(l);
-}
-
-static int pop_unknown(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	l->q.asker = 0;
-	return unknown(l, ev, acts);
-}
-
 RDL_FAIR_CELL(op_pop)
 {
 	struct rdl_queue *q = &l->q;
 	u64 old = ev->old;
 
-	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
-	switch (rdl_word_end(l, ev)) {
-	case RDL_END_FAILED:
-		l->st = RDL_ST_OWED;
-		rdl_pause(l, acts);
-		return rdl_fair_go(l, ev, acts);
-	case RDL_END_VOID:
-		/* They count in the frozen word, and are this node's to answer for. */
-		if (q->mode == RDL_MODE_X)
-			q->nx = 1 + q->debt;
-		q->asker = 0;
-		rdl_grant_over(l);
-		return rdl_fair_go(l, ev, acts);
-	case RDL_END_UNKNOWN:
-		return pop_unknown(l, ev, acts);
-	case RDL_END_OK:
-		break;
-	}
+	if (rdl_pop_failed(l, ev, acts))
+		return rdl_turn_go(l, ev, acts);
 	if (q->mode == RDL_MODE_X) {
 		u32 next = l->ticket + 1;
 
 		if (!mine(l, old, q->debt) && !rdl_bust(POP_NO_DEBT) && !rdl_bust(GRANT_NO_DEBT))
-			return pop_unknown(l, ev, acts);
+			return rdl_pop_unknown(l, ev, acts);
 		l->guess = old - RDL_W_X(1 + q->debt);
-		if (rdl_w_ticket(old) == next)
-			duty_over(l, acts);
+		if (rdl_w_ticket(old) == next || l->kind == RDL_KIND_TICKET)
+			rdl_duty_over(l, acts);
 		else
 			begin_pop_duty(l, next, rdl_w_ticket(old), 0);
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	if (!rdl_w_low(old))
-		return pop_unknown(l, ev, acts);
+		return rdl_pop_unknown(l, ev, acts);
 	l->guess = old - RDL_W_S;
 	/* Whose turn is it, once this reader is gone? If other readers are still in, the last of them asks the same. */
 	if (!rdl_w_mid(old))
-		duty_over(l, acts);
+		rdl_duty_over(l, acts);
 	else
 		begin_pop_duty(l, rdl_w_head(old) + 1, rdl_w_ticket(old), rdl_w_mid(old));
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 static void read_again(struct rdl_lock *l, struct rdl_acts *acts)
@@ -237,7 +154,7 @@ static void writer_duty(struct rdl_lock *l, const struct rdl_event *ev, struct r
 	switch (found.what) {
 	case RDL_MODE_X:
 		rdl_send_grant(l, acts, found.node, q->from, RDL_MODE_X, 0);
-		duty_over(l, acts);
+		rdl_duty_over(l, acts);
 		break;
 	case RDL_MODE_S:
 		grant_run(l, acts);
@@ -246,7 +163,7 @@ static void writer_duty(struct rdl_lock *l, const struct rdl_event *ev, struct r
 			read_again(l, acts);
 			break;
 		}
-		duty_over(l, acts);
+		rdl_duty_over(l, acts);
 		break;
 	default:
 		read_again(l, acts);
@@ -266,12 +183,12 @@ static void reader_duty(struct rdl_lock *l, const struct rdl_event *ev, struct r
 
 	if (node >= 0 && x) {
 		rdl_send_grant(l, acts, node, q->from, RDL_MODE_X, 0);
-		duty_over(l, acts);
+		rdl_duty_over(l, acts);
 		return;
 	}
 	n = rdl_board_count_x(l, ev, q->from, q->to);
 	if (n == q->count || rdl_bust(S_NO_REREAD) || (rdl_bust(S_ANY_X) && n)) {
-		duty_over(l, acts);
+		rdl_duty_over(l, acts);
 		return;
 	}
 	q->step = RDL_STEP_PROVE;
@@ -282,7 +199,7 @@ RDL_FAIR_CELL(op_duty)
 	struct rdl_queue *q = &l->q;
 
 	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	if (ev->op == RDL_ACT_POST_READ_SLOTS) {
 		if (l->frz == RDL_FRZ_RUN) {
 			if (q->mode == RDL_MODE_X)
@@ -290,7 +207,7 @@ RDL_FAIR_CELL(op_duty)
 			else
 				reader_duty(l, ev, acts);
 		}
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	if (!l->io)
 		return -EPROTO;
@@ -299,7 +216,7 @@ RDL_FAIR_CELL(op_duty)
 	case RDL_END_OK:
 		l->guess = ev->old;
 		if (rdl_w_head(ev->old) != q->from)
-			duty_over(l, acts);
+			rdl_duty_over(l, acts);
 		else
 			read_again(l, acts);
 		break;
@@ -308,14 +225,14 @@ RDL_FAIR_CELL(op_duty)
 		break;
 	case RDL_END_UNKNOWN:
 		if (ev->outcome == RDL_OK)
-			return pop_unknown(l, ev, acts);
+			return rdl_pop_unknown(l, ev, acts);
 		l->landing = 1;
 		break;
 	case RDL_END_VOID:
 		/* The recovery takes the duty over. */
 		break;
 	}
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* ---- conversions ---- */
@@ -346,7 +263,7 @@ static int doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 	l->st = RDL_ST_DOUBT;
 	l->landing |= ev->outcome == RDL_AMBIGUOUS;
 	l->q.debt = 0;
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 RDL_FAIR_CELL(op_down)
@@ -355,14 +272,14 @@ RDL_FAIR_CELL(op_down)
 	enum rdl_word_end end;
 
 	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	end = rdl_word_end(l, ev);
 	if (end == RDL_END_FAILED) {
 		q->mode = RDL_MODE_X;
 		l->st = RDL_ST_HELD;
 		convert_failed(l, acts, EHOSTUNREACH);
 		rdl_pause(l, acts);
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	if (end == RDL_END_OK && !mine(l, ev->old, q->debt) && !rdl_bust(GRANT_NO_DEBT) && !rdl_bust(DOWN_KEEPS_DEBT) &&
 	    !rdl_bust(POP_NO_DEBT))
@@ -380,7 +297,7 @@ RDL_FAIR_CELL(op_down)
 		q->nx = 1 + q->debt;
 		q->debt = 0;
 		l->st = RDL_ST_HELD;
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	default:
 		break;
 	}
@@ -391,7 +308,7 @@ RDL_FAIR_CELL(op_down)
 	l->st = RDL_ST_HELD;
 	if (l->ticket + 1 < rdl_w_ticket(ev->old))
 		begin_duty(l, RDL_ST_DDUTY, l->ticket + 1, rdl_w_ticket(ev->old));
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* DDUTY: the readers right behind come in now. */
@@ -401,15 +318,15 @@ RDL_FAIR_CELL(op_readers)
 	struct rdl_found found;
 
 	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	if (ev->op != RDL_ACT_POST_READ_SLOTS)
 		return -EPROTO;
 	if (l->frz != RDL_FRZ_RUN)
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	rdl_board_run(l, ev, q->from, q->to, acts->run, &found);
 	if (found.what == RDL_MODE_NL) {
 		read_again(l, acts);
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	if (found.what == RDL_MODE_S)
 		grant_run(l, acts);
@@ -417,7 +334,7 @@ RDL_FAIR_CELL(op_readers)
 	q->to = 0;
 	q->tries = 0;
 	l->st = RDL_ST_HELD;
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* Only this reader, and nobody waits. */
@@ -432,7 +349,7 @@ static int upgrade_over(struct rdl_lock *l, const struct rdl_event *ev, struct r
 	l->q.step = RDL_STEP_NONE;
 	l->retried = 0;
 	convert_failed(l, acts, err);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 static void upgraded(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
@@ -459,7 +376,7 @@ RDL_FAIR_CELL(op_upgrade)
 	bool swapped;
 
 	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	swapped = l->io == RDL_ACT_POST_CAS && old == l->guess;
 	switch (rdl_word_end(l, ev)) {
 	case RDL_END_FAILED:
@@ -475,7 +392,7 @@ RDL_FAIR_CELL(op_upgrade)
 	}
 	if (swapped) {
 		upgraded(l, acts, old);
-		return rdl_fair_go(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
 	}
 	l->guess = old;
 	if (!alone(old) || (q->step == RDL_STEP_SWAP && l->retried))
@@ -491,106 +408,4 @@ RDL_FAIR_CELL(op_upgrade)
 	q->step = RDL_STEP_SWAP;
 	rdl_act_post(l, acts, RDL_ACT_POST_CAS, old, old + RDL_W_ADD_X - RDL_W_S);
 	return 0;
-}
-
-/* ---- try ---- */
-
-static int try_over(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 err)
-{
-	if (!l->q.gone)
-		rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, err);
-	rdl_grant_over(l);
-	return rdl_fair_go(l, ev, acts);
-}
-
-/* A try waits for nobody: neither for a rebuild, nor for a lease. */
-static int try_won(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	bool gone = l->q.gone;
-
-	l->guess = ev->old + (l->q.mode == RDL_MODE_X ? RDL_W_ADD_X : RDL_W_ADD_S);
-	at_once(l, acts, ev->old);
-	l->q.gone = 0;
-	l->retried = 0;
-	if (!gone && l->frz != RDL_FRZ_RUN)
-		rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EAGAIN);
-	else if (!gone && !rdl_lease_ok(ev))
-		rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-	return rdl_fair_go(l, ev, acts);
-}
-
-/* The owner of the last ticket may have the lock for nothing. */
-static int try_probe(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	bool x = false;
-	int node;
-
-	l->q.step = RDL_STEP_NONE;
-	if (l->frz != RDL_FRZ_RUN || l->q.gone)
-		return try_over(l, ev, acts, EAGAIN);
-	node = rdl_board_find(l, ev, rdl_w_ticket(l->guess) - 1, &x);
-	if (node < 0 || !x)
-		return try_over(l, ev, acts, EAGAIN);
-	l->st = RDL_ST_PROBE;
-	rdl_act_peer(l, acts, RDL_ACT_SEND_PROBE, node, rdl_w_ticket(l->guess) - 1);
-	rdl_act_timer(l, acts, RDL_PROBE_NS);
-	return rdl_fair_go(l, ev, acts);
-}
-
-static int try_read_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
-{
-	if (!rdl_side_ended(l, ev, acts))
-		return try_probe(l, ev, acts);
-	if (ev->outcome != RDL_OK)
-		return try_over(l, ev, acts, EHOSTUNREACH);
-	return rdl_fair_go(l, ev, acts);
-}
-
-RDL_FAIR_CELL(op_try)
-{
-	struct rdl_queue *q = &l->q;
-	u64 old = ev->old;
-	bool cas, won;
-
-	if (ev->op == RDL_ACT_POST_READ_SLOTS && q->step == RDL_STEP_SEEK)
-		return try_read_ended(l, ev, acts);
-	if (rdl_side_ended(l, ev, acts))
-		return rdl_fair_go(l, ev, acts);
-	cas = l->io == RDL_ACT_POST_CAS;
-	won = cas && (old == l->guess || rdl_bust(BUSY_TAKEN));
-	switch (rdl_word_end(l, ev)) {
-	case RDL_END_FAILED:
-		return try_over(l, ev, acts, EHOSTUNREACH);
-	case RDL_END_VOID:
-		return try_over(l, ev, acts, EAGAIN);
-	case RDL_END_UNKNOWN:
-		if (!q->gone)
-			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		return unknown(l, ev, acts);
-	case RDL_END_OK:
-		break;
-	}
-	if (won)
-		return try_won(l, ev, acts);
-	l->guess = old;
-	if (!rdl_may_post(l, ev) || q->gone)
-		return try_over(l, ev, acts, EAGAIN);
-	if (rdl_fair_free(l, old, q->mode)) {
-		if (cas && l->retried)
-			return try_over(l, ev, acts, EAGAIN);
-		l->retried = cas;
-		q->step = RDL_STEP_SWAP;
-		rdl_act_post(l, acts, RDL_ACT_POST_CAS, old,
-			     old + (q->mode == RDL_MODE_X ? RDL_W_ADD_X : RDL_W_ADD_S));
-		return 0;
-	}
-	if (rdl_w_ticket(old) >= RDL_TICKET_SOFT)
-		rdl_roll(l, acts);
-	/* One probe a try; only a sticky lock is kept by an owner that does not use it. */
-	if (!rdl_w_mid(old) || q->tries || !(q->props & RDL_P_STICKY))
-		return try_over(l, ev, acts, EAGAIN);
-	q->tries = 1;
-	q->step = RDL_STEP_SEEK;
-	rdl_want_read(l);
-	return rdl_fair_go(l, ev, acts);
 }

@@ -35,6 +35,9 @@ struct rdl_cell {
  * @claim: nothing is in flight any more, the home asks: give up what nobody here uses, and say what remains
  * @missed: another recovery begins, and the REBUILT of the one before was lost: what is known without it
  * @lost: the session is gone, and with it whatever the kind remembers of it
+ * @post: at the end of a step in which something may be posted: an operation on the word that is due
+ * @wait: a ticket whose turn has not come: the timer
+ * @drawn: what the word is after this node took a ticket of it
  * @message: of another node: 1 to go on to the table, 0 if it was ignored or parked
  * @check: NULL or the first of its invariants that is broken
  * @fits: the home's side: can a claim be true of the frozen word, and of the claims before it?
@@ -49,13 +52,16 @@ struct rdl_kind_ops {
 	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
 	void (*missed)(struct rdl_lock *l, u32 epoch);
 	void (*lost)(struct rdl_lock *l, struct rdl_acts *acts);
+	void (*post)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+	void (*wait)(struct rdl_lock *l, struct rdl_acts *acts);
+	u64 (*drawn)(const struct rdl_lock *l, u64 word);
 	int (*message)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 	const char *(*check)(const struct rdl_lock *l);
 	bool (*fits)(const struct rdl_recover *r, u16 node, const struct rdl_claim *c);
 	void (*finish)(struct rdl_recover *r);
 };
 
-extern const struct rdl_kind_ops rdl_spin, rdl_fair;
+extern const struct rdl_kind_ops rdl_spin, rdl_fair, rdl_ticket, rdl_mcs;
 
 const char *rdl_spin_check(const struct rdl_lock *l);
 

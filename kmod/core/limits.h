@@ -60,6 +60,11 @@
 #define RDL_WATCH_NS	1000000000ull
 #define RDL_WATCH_MAX	6
 
+/* Kind ticket: a waiter looks again after so long for each ticket before it; the estimate grows up to 1 ms. */
+#define RDL_POLL_NS	1000u
+#define RDL_POLL_KMAX	10
+#define RDL_POLL_CAP_NS	1000000u
+
 /* A try that has probed an idle owner gives up after 5 ms. */
 #define RDL_PROBE_NS	5000000u
 

@@ -107,6 +107,27 @@ bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p)
 	return true;
 }
 
+/* Kind mcs: who comes next may have spoken before this node knew of its own ticket. */
+void rdl_early_hint(struct rdl_lock *l)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (l->kind != RDL_KIND_MCS || q->hint_epoch != l->epoch)
+		return;
+	rdl_take_hint(l, &q->next);
+	rdl_forget_early(l);
+}
+
+void rdl_forget_early(struct rdl_lock *l)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (l->kind != RDL_KIND_MCS || q->hint_epoch != l->epoch)
+		return;
+	q->hint_epoch = 0;
+	memset(&q->next, 0, sizeof(q->next));
+}
+
 /* An epoch has begun: what was parked for it. The home's own word on who has the lock came with REBUILT, before. */
 void rdl_replay(struct rdl_lock *l, struct rdl_acts *acts)
 {

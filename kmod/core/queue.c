@@ -35,6 +35,8 @@ bool rdl_may_post(const struct rdl_lock *l, const struct rdl_event *ev)
 /* A waiter, so that its turn can be told to it; and a holder that may keep the lock idle, so that it can be asked. */
 bool rdl_needs_slot(const struct rdl_lock *l)
 {
+	if (l->kind != RDL_KIND_FAIR)
+		return false;
 	switch (l->st) {
 	case RDL_ST_WAIT:
 		return true;
@@ -88,7 +90,10 @@ void rdl_post_side(struct rdl_lock *l, struct rdl_acts *acts)
 	}
 	if (q->rd_due && !q->rd && !q->slot_due) {
 		q->rd_due = 0;
-		q->rd = l->st == RDL_ST_FETCH ? RDL_ACT_POST_READ_VALUE : RDL_ACT_POST_READ_SLOTS;
+		if (l->st == RDL_ST_FETCH)
+			q->rd = RDL_ACT_POST_READ_VALUE;
+		else
+			q->rd = l->kind == RDL_KIND_TICKET ? RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
 		rdl_act(acts, q->rd);
 	}
 }
@@ -135,6 +140,7 @@ void rdl_grant_over(struct rdl_lock *l)
 	struct rdl_queue *q = &l->q;
 
 	rdl_drop_read(l);
+	rdl_forget_early(l);
 	l->st = l->nq ? RDL_ST_WANT : RDL_ST_NONE;
 	l->ticket = 0;
 	l->loc = 0;
@@ -314,6 +320,12 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 	case RDL_ST_CACHED:
 	case RDL_ST_OWED:
 		give_up(l);
+		break;
+	case RDL_ST_WNEXT:
+		/* Given back, to whoever waits with the next ticket. */
+		q->handed_epoch = l->epoch;
+		q->handed_ticket = l->ticket + 1;
+		rdl_grant_over(l);
 		break;
 	case RDL_ST_AMBIG:
 		/* Unknown, so nothing: at worst a death is told that was none. The other error would hide one. */

@@ -46,6 +46,8 @@ int rdl_queue_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct
 int rdl_peer_filter(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 bool rdl_take_grant(struct rdl_lock *l, const struct rdl_peer *p, struct rdl_acts *acts, u32 parked);
 bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p);
+void rdl_early_hint(struct rdl_lock *l);
+void rdl_forget_early(struct rdl_lock *l);
 void rdl_replay(struct rdl_lock *l, struct rdl_acts *acts);
 void rdl_take_rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 struct rdl_peer *rdl_act_peer(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u16 node, u32 ticket);

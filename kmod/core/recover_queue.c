@@ -85,7 +85,8 @@ static bool owner_died(const struct rdl_recover *r)
 		if (c->what == RDL_CLAIM_HOLD || (c->what == RDL_CLAIM_WAIT && was_handed(r, c)))
 			return false;
 	}
-	return rdl_w_mid(r->frozen) > nx;
+	/* Kind mcs: not a count, but the last of the queue. */
+	return r->kind == RDL_KIND_MCS ? rdl_w_mid(r->frozen) : rdl_w_mid(r->frozen) > nx;
 }
 
 static void newest_value(struct rdl_recover *r)
@@ -126,9 +127,9 @@ static void tickets(struct rdl_recover *r)
 			reply->granted = !blocked && (!x || t == 0);
 		if (x)
 			blocked = true;
-		if (t && !reply->granted && r->claim[r->order[t - 1]].mode == RDL_MODE_X)
+		if (t && !reply->granted && r->kind != RDL_KIND_TICKET && r->claim[r->order[t - 1]].mode == RDL_MODE_X)
 			reply->pred = r->order[t - 1] + 1;
-		if (r->kind == RDL_KIND_MCS && t + 1 < r->n)
+		if (r->kind == RDL_KIND_MCS && t + 1 < r->n && !rdl_bust(NO_SUCCESSOR))
 			reply->succ = r->order[t + 1] + 1;
 	}
 }

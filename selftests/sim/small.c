@@ -423,13 +423,15 @@ static void at_rest(struct small *w)
 		else if (node->core.st != RDL_ST_NONE && node->core.st != RDL_ST_LOST)
 			small_wrong(w, "node %d rests in state %s", i, rdl_state_name(node->core.st));
 	}
-	if (rdl_w_frozen(w->word) || (w->kind == RDL_KIND_FAIR && (rdl_w_mid(w->word) != x || rdl_w_low(w->word) != s)))
+	if (w->kind == RDL_KIND_MCS)
+		x = x ? rdl_w_mid(w->word) : 0;
+	if (rdl_w_frozen(w->word) || rdl_w_mid(w->word) != x || rdl_w_low(w->word) != s)
 		small_wrong(w, "the word rests as %016llx", (unsigned long long)w->word);
 }
 
 static void choose(struct small *w)
 {
-	static const u8 often[SMALL_FAULTS] = { 25, 35, 25, 40, 25, 30, 15, 30, 50, 60 };
+	static const u8 often[SMALL_FAULTS] = { 25, 35, 25, 50, 25, 30, 15, 30, 50, 60 };
 	int f;
 
 	w->n = 2 + small_rnd(w, SMALL_NODES - 1);
@@ -439,7 +441,7 @@ static void choose(struct small *w)
 	w->slow = percent(w, 30) ? 95 : percent(w, 50) ? 50 : 0;
 	for (f = 0; f < SMALL_FAULTS; f++)
 		if (percent(w, often[f]))
-			w->faults[f] = 1 + small_rnd(w, f == SMALL_CRASH ? w->n - 1 : 3);
+			w->faults[f] = 1 + small_rnd(w, f == SMALL_CRASH ? w->n - 1 : f == SMALL_REPEAT ? 12 : 3);
 	/* Room for the debt and the limits to matter. */
 	sim_ticket_soft = percent(w, 50) ? 2 + small_rnd(w, 8) : 1000;
 	if (sim_ticket_soft < w->n + 1u)

@@ -67,7 +67,7 @@ struct small {
 	struct small_msg peer[SMALL_PEER];
 	int npeer;
 	/* The home. */
-	u64 word;
+	u64 word, before;	/* and what it was before the last change */
 	u64 ver;
 	u32 vflags;
 	u64 slot[SMALL_NODES];

@@ -5,15 +5,16 @@
 /* The value goes before the word: on one queue pair, but not in one moment. */
 void small_land(struct small *w, int i, struct small_op *op)
 {
+	u64 before = w->word;
 	int n;
 
 	op->landed = 1;
+	if ((op->type == RDL_ACT_POST_FAA || op->type == RDL_ACT_POST_CAS) && (op->arg & RDL_POST_VALUE)) {
+		w->ver = op->ver;
+		w->vflags = op->vflags;
+	}
 	switch (op->type) {
 	case RDL_ACT_POST_FAA:
-		if (op->arg & RDL_POST_VALUE) {
-			w->ver = op->ver;
-			w->vflags = op->vflags;
-		}
 		op->old = w->word;
 		w->word += op->val;
 		break;
@@ -31,12 +32,15 @@ void small_land(struct small *w, int i, struct small_op *op)
 		op->vflags = w->vflags;
 		break;
 	case RDL_ACT_POST_READ_WORD:
-		op->old = w->word;
+		/* Its halves may be of two moments. */
+		op->old = small_rnd(w, 2) ? w->word : (w->before & 0xffffffff) | (w->word & ~0xffffffffull);
 		break;
 	case RDL_ACT_POST_WRITE_SLOT:
 		w->slot[i] = op->val;
 		break;
 	}
+	if (w->word != before)
+		w->before = before;
 	if (rdl_w_ticket(w->word) >= sim_ticket_hard + 2 * SMALL_NODES + 2)
 		small_wrong(w, "tickets run over");
 	if (rdl_w_frozen(w->word) || w->kind == RDL_KIND_MCS)

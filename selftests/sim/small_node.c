@@ -132,7 +132,7 @@ static void op_posted(struct small *w, int i, const struct rdl_action *a)
 	op = &node->op[node->nops++];
 	memset(op, 0, sizeof(*op));
 	op->type = a->type;
-	op->arg = a->type == RDL_ACT_POST_FAA ? a->arg : 0;
+	op->arg = a->type == RDL_ACT_POST_FAA || a->type == RDL_ACT_POST_CAS ? a->arg : 0;
 	op->cmp = a->cmp;
 	op->val = a->val;
 	op->ver = node->copy;

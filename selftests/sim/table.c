@@ -49,7 +49,6 @@ static void cells(const struct rdl_kind_ops *ops)
 			puts("");
 		}
 	}
-	puts("");
 }
 
 void table_rst(void)
@@ -66,11 +65,11 @@ void table_rst(void)
 		printf("``%s``\n    %s\n\n", rdl_event_name(e), event_means[e]);
 	puts("What each event does in each state\n----------------------------------\n");
 	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
-	puts("function in kmod/core that runs, and the states in which it may leave the lock.\n");
+	puts("function in kmod/core that runs, and the states in which it may leave the lock.");
 	for (kind = 0; kind < RDL_ALL_KINDS; kind++) {
 		if (!rdl_kind_ops(kind))
 			continue;
-		printf("Kind ``%s``\n~~~~~~~~~~~~~~~~~\n\n", rdl_kind_name(kind));
+		printf("\nKind ``%s``\n~~~~~~~~~~~~~~~~~\n\n", rdl_kind_name(kind));
 		cells(rdl_kind_ops(kind));
 	}
 }

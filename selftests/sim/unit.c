@@ -613,7 +613,10 @@ const struct unit_test unit_tests[] = {
 	{ "owner_died", owner_died },
 	{ "recovery", recovery },
 	{ "stat_rounds", stat_rounds },
+	{ "next_early", next_early },
 	{ "small_fair", small_fair },
+	{ "small_ticket", small_ticket },
+	{ "small_mcs", small_mcs },
 };
 
 const int unit_tests_n = ARRAY_SIZE(unit_tests);

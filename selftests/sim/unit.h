@@ -26,6 +26,9 @@ const char *table_hostile(u64 seed);
 
 /* unit_small.c */
 const char *small_fair(u64 seed);
+const char *small_ticket(u64 seed);
+const char *small_mcs(u64 seed);
 const char *stat_rounds(u64 seed);
+const char *next_early(u64 seed);
 
 #endif /* UNIT_H */

@@ -3,7 +3,7 @@
 #include "small.h"
 #include "unit.h"
 
-#define SMALL_WORLDS	10000
+#define SMALL_WORLDS	4000
 
 static struct small world;
 
@@ -45,9 +45,49 @@ const char *stat_rounds(u64 seed)
 	return first_wrong;
 }
 
+static int step(struct rdl_lock *l, struct rdl_acts *acts, struct rdl_event ev)
+{
+	ev.flags = RDL_F_LEASE | RDL_F_LINK;
+	return rdl_step(l, &ev, acts);
+}
+
+/* Kind mcs: the one behind speaks before the own CAS has ended; then an old message of another comes. */
+const char *next_early(u64 seed)
+{
+	struct rdl_event right = { .type = RDL_EV_HINT, .epoch = rdl_epoch(1, 0) }, old = right;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	(void)seed;
+	right.peer = (struct rdl_peer){ .node = 2, .ticket = 1, .mode = RDL_MODE_X };
+	old.peer = (struct rdl_peer){ .node = 3, .ticket = 0, .mode = RDL_MODE_X };
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	rdl_lock_init(&l, RDL_KIND_MCS, 0, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, RDL_P_STICKY, 7);
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || l.st != RDL_ST_DRAW, "no draw");
+	wrong(step(&l, &acts, right) || step(&l, &acts, old), "a message is refused");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess }) || l.st != RDL_ST_HELD,
+	      "not granted");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }), "not released");
+	wrong(acts.n != 1 || acts.a[0].type != RDL_ACT_SEND_GRANT || acts.a[0].peer.node != 2 ||
+	      acts.a[0].peer.ticket != 1, "not handed to the one behind");
+	return first_wrong;
+}
+
 const char *small_fair(u64 seed)
 {
 	return worlds(seed, RDL_KIND_FAIR);
+}
+
+const char *small_ticket(u64 seed)
+{
+	return worlds(seed, RDL_KIND_TICKET);
+}
+
+const char *small_mcs(u64 seed)
+{
+	return worlds(seed, RDL_KIND_MCS);
 }
 
 /* A mutant in the world of @seed of each kind: NULL, it lives. */
@@ -58,7 +98,7 @@ const char *small_mutant(u64 seed)
 	u8 kind;
 
 	first_wrong = NULL;
-	if (stat_rounds(seed))
+	if (stat_rounds(seed) || next_early(seed))
 		return first_wrong;
 	for (kind = RDL_KIND_FAIR; kind < RDL_ALL_KINDS && !err; kind++) {
 		if (!rdl_kind_ops(kind))

@@ -5,37 +5,37 @@
 
 /* ---- messages of nodes: rdl_peer_filter() has let them through ---- */
 
-RDL_FAIR_CELL(grant)
+RDL_TURN_CELL(grant)
 {
 	rdl_take_grant(l, &ev->peer, acts, 0);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
-RDL_FAIR_CELL(hint)
+RDL_TURN_CELL(hint)
 {
 	rdl_take_hint(l, &ev->peer);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
-RDL_FAIR_CELL(probe_busy)
+RDL_TURN_CELL(probe_busy)
 {
 	rdl_act_peer(l, acts, RDL_ACT_SEND_ANSWER, ev->peer.node, ev->peer.ticket);
 	return 0;
 }
 
 /* The answer comes when the lock is free. A second node that asks meanwhile gets none, and its time runs out. */
-RDL_FAIR_CELL(probe)
+RDL_TURN_CELL(probe)
 {
 	struct rdl_queue *q = &l->q;
 
 	if (ev->peer.ticket != l->ticket || q->ticket_epoch != l->epoch || l->frz != RDL_FRZ_RUN)
-		return rdl_fair_probe_busy(l, ev, acts);
+		return rdl_turn_probe_busy(l, ev, acts);
 	if (!q->asker)
 		q->asker = ev->peer.node + 1;
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
-RDL_FAIR_CELL(answer)
+RDL_TURN_CELL(answer)
 {
 	if (ev->peer.ticket != rdl_w_ticket(l->guess) - 1)
 		return 0;
@@ -43,10 +43,10 @@ RDL_FAIR_CELL(answer)
 		l->st = RDL_ST_TRY;
 		l->retried = 0;
 		l->q.step = RDL_STEP_LOOK;
-		rdl_fair_look(l, acts);
+		rdl_look(l, acts);
 		return 0;
 	}
-	return rdl_fair_wake_probe(l, ev, acts);
+	return rdl_turn_wake_probe(l, ev, acts);
 }
 
 /* ---- the home ---- */
@@ -55,7 +55,7 @@ RDL_FAIR_CELL(answer)
  * A new link to the same home: the old queue pair is destroyed, what was in flight has happened or not. A lock that was
  * claimed stays so, whatever its epoch is now: only another claim brings to light what a lost REBUILT said.
  */
-RDL_FAIR_CELL(new_link)
+RDL_TURN_CELL(new_link)
 {
 	struct rdl_queue *q = &l->q;
 
@@ -70,17 +70,17 @@ RDL_FAIR_CELL(new_link)
 			rdl_roll(l, acts);
 		rdl_tell_settled(l, ev, acts);
 	}
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* Nothing was claimed, nothing is held. */
-RDL_FAIR_CELL(rebuilt_none)
+RDL_TURN_CELL(rebuilt_none)
 {
 	if (ev->rebuilt.what != RDL_CLAIM_NONE)
 		return -EPROTO;
 	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags);
 	rdl_replay(l, acts);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 static bool fits(const struct rdl_lock *l, const struct rdl_event *ev, u8 what)
@@ -95,11 +95,16 @@ static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 {
 	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags);
 	rdl_took_ticket(l, acts, ev->rebuilt.ticket);
+	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES) {
+		l->q.hint = RDL_MODE_X;
+		l->q.hint_node = ev->rebuilt.succ - 1;
+		l->q.since = l->handovers;
+	}
 	rdl_take_rebuilt(l, ev, acts);
 }
 
 /* Who waits must say again where: a holder that keeps the lock for nothing has forgotten all hints. */
-RDL_FAIR_CELL(rebuilt_wait)
+RDL_TURN_CELL(rebuilt_wait)
 {
 	if (!fits(l, ev, RDL_CLAIM_WAIT))
 		return -EPROTO;
@@ -107,16 +112,19 @@ RDL_FAIR_CELL(rebuilt_wait)
 	if (ev->rebuilt.granted) {
 		rdl_granted(l);
 	} else {
-		if (ev->rebuilt.pred && !rdl_bust(NO_REHINT))
+		/* Kind mcs: the home has told it who comes next. */
+		if (l->kind == RDL_KIND_MCS)
+			l->q.from = ev->rebuilt.pred;
+		else if (ev->rebuilt.pred && !rdl_bust(NO_REHINT))
 			rdl_act_peer(l, acts, RDL_ACT_SEND_HINT, ev->rebuilt.pred - 1, l->ticket)->mode = l->q.mode;
-		rdl_watch(l, acts);
+		rdl_kind_ops(l->kind)->wait(l, acts);
 	}
 	rdl_replay(l, acts);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
 /* The users keep the tokens they were given; the next one gets one of the new ticket. */
-RDL_FAIR_CELL(rebuilt_held)
+RDL_TURN_CELL(rebuilt_held)
 {
 	if (!fits(l, ev, RDL_CLAIM_HOLD))
 		return -EPROTO;
@@ -125,14 +133,14 @@ RDL_FAIR_CELL(rebuilt_held)
 	l->q.fresh = 1;
 	rdl_tell_settled(l, ev, acts);
 	rdl_replay(l, acts);
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
 
-RDL_FAIR_CELL(rejoin)
+RDL_TURN_CELL(rejoin)
 {
 	if (l->io || l->q.rd || l->q.slot)
 		return -EPROTO;
 	rdl_epoch_begins(l, ev->epoch, false);
 	l->st = l->nq ? RDL_ST_WANT : RDL_ST_NONE;
-	return rdl_fair_go(l, ev, acts);
+	return rdl_turn_go(l, ev, acts);
 }
