@@ -57,10 +57,10 @@ RDL_FAIR_CELL(op_wait)
 	}
 	if (node >= 0 && x)
 		rdl_act_peer(l, acts, RDL_ACT_SEND_HINT, node, l->ticket)->mode = q->mode;
-	if (q->step == RDL_STEP_SEEK) {
+	if (q->step == RDL_STEP_SEEK)
 		q->tries = 0;
-		rdl_watch(l, acts);
-	}
+	/* Also if the watchdog looked again: its next time may have come in vain, while the READ was slow. */
+	rdl_watch(l, acts);
 	q->step = RDL_STEP_NONE;
 	return rdl_turn_go(l, ev, acts);
 }
