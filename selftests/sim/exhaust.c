@@ -89,22 +89,25 @@ static void all_worlds_of(bool all)
 static const struct {
 	int nr;
 	const char *name, *what;
+	const struct xlisted *worlds;
 } mutants[] = {
-#define MUTANT(nr, name, what) { nr, #name, what },
+#define MUTANT(nr, name, what) { nr, #name, what, x_mutant_worlds },
 	RDL_BUSTS(MUTANT)
+#undef MUTANT
+#define MUTANT(nr, name, what) { nr, #name, what, x_queue_mutant_worlds },
+	RDL_QUEUE_BUSTS(MUTANT)
 #undef MUTANT
 };
 
 static int killed;
 
 /* The first world, in the list's order, that catches it. */
-static bool mutant_caught(int nr, char *note, size_t size)
+static bool mutant_caught(int nr, const struct xlisted *l, char *note, size_t size)
 {
-	const struct xlisted *l;
 	struct xresult r;
 	bool caught = false;
 
-	for (l = x_mutant_worlds; l->text && !caught; l++) {
+	for (; l->text && !caught; l++) {
 		if (!x_configure(l->text))
 			abort();
 		x_cfg.limit = MUTANT_LIMIT;
@@ -128,7 +131,7 @@ static void all_mutants(void)
 		bool ok;
 
 		snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
-		ok = mutant_caught(mutants[i].nr, note, sizeof(note));
+		ok = mutant_caught(mutants[i].nr, mutants[i].worlds, note, sizeof(note));
 		killed += ok;
 		snprintf(name, sizeof(name), "exhaustive_mutant_%d_%s", mutants[i].nr, mutants[i].name);
 		result(ok, name, note);

@@ -19,6 +19,8 @@
 #define XN		4	/* nodes */
 #define XQ		6	/* messages of one direction of a link */
 #define XT		3	/* local users of a node that wait */
+#define XO		4	/* operations of a node */
+#define XP		12	/* messages between nodes */
 #define X_MAX_EVENTS	128
 #define X_WHY		160
 
@@ -36,7 +38,9 @@
 	X(CANCEL,  "cancel",  "a waiter leaves") \
 	X(LEAVE,   "leave",   "a node says BYE, whatever it holds") \
 	X(LOSE,    "lose",    "a FREEZE or a CLAIM is lost on a link that goes on") \
-	X(DUP,     "dup",     "a FREEZE or a REBUILT comes twice") \
+	X(DUP,     "dup",     "a FREEZE, a REBUILT, or a message between nodes comes twice") \
+	X(DROP,    "drop",    "a message between nodes is lost") \
+	X(CONVERT, "convert", "a user goes from exclusive to shared or the other way") \
 	X(RECOVER, "recover", "the home recovers the lock for no reason") \
 	X(RESTART, "restart", "the home starts anew: another instance of the space")
 
@@ -63,6 +67,8 @@ enum xfault {
 	X(FORGET,  "forget")	/* the node acts on the end of its lease */ \
 	X(RENEW,   "renew")	/* the lease that ran low is renewed */ \
 	X(EVICT,   "evict")	/* the home gives the node up */ \
+	X(PEER,    "peer")	/* a message of another node arrives: arg is its place */ \
+	X(VANISH,  "vanish")	/* it does not, because its sender is gone */ \
 	X(QPDEAD,  "qpdead")	/* mutant FREEZE_BEFORE_QP: only now is the evicted node's queue pair destroyed */ \
 	X(REMIND,  "remind")	/* the home asks again for a claim */
 
@@ -83,28 +89,53 @@ struct xev {
 };
 
 struct xmsg {
-	u8 type;	/* enum rdl_msg_type */
+	u8 type;	/* enum rdl_msg_type, or X_MSG_QUERY */
 	u8 what;	/* claim, rebuilt; OPEN: RDL_OPEN_* */
 	u8 mode;
 	u8 granted;
 	u32 epoch;
 	u32 ticket;
 	u32 vflags;
+	u32 ticket_epoch;
+	u32 nx;
+	u32 handed_epoch, handed_ticket;
+	u16 pred, succ;
+	u64 ver;
+};
+
+#define X_MSG_QUERY	0xff
+
+/* Between nodes; in no order. */
+struct xpeer {
+	u8 type;	/* RDL_EV_GRANT, _HINT, _PROBE, _ANSWER */
+	u8 src, dst;
+	u8 mode, debt, idle;
+	u32 epoch, ticket, vflags;
+	u64 ver;
 };
 
 enum xop_state {
 	XOP_NONE,
 	XOP_POSTED,	/* may land */
+	XOP_HALF,	/* the value has landed, the FAA behind it has not; half of the word is read */
 	XOP_LANDED,	/* completion to come */
 	XOP_DROPPED,	/* never lands, completion to come */
 	XOP_LATE,	/* completed as ambiguous, may still land */
+	XOP_LATE_HALF,
 };
 
+/*
+ * A node's operations in the order of their queue pair, in which they land and end. Slots of the board are kept without
+ * their check, which depends on the node's number, and with bit 0 set: 0 is an empty slot.
+ */
 struct xop {
 	u8 st;		/* enum xop_state */
 	u8 type;	/* RDL_ACT_POST_* */
-	u8 broken;	/* the link broke under it: POSTED, LANDED */
-	u64 cmp, val, old;
+	u8 broken;	/* 1: the link broke under it; 2: and one before it ended as ambiguous */
+	u8 arg;		/* RDL_POST_VALUE */
+	u32 vflags;
+	u64 cmp, val, old, ver;
+	u64 slots[XN];
 };
 
 enum xlife {
@@ -135,7 +166,9 @@ enum xlease {
  * @linked: and on this link: posts are possible
  * @answer: an OPENED came that the work has not handled, @answer_epoch what it says
  * @want_lease: something was held back for the lease, so its renewal will be told
- * @fifo: bit i: waiter i is a try
+ * @fifo: bit i: waiter i is a try; @fifo_s: it wants to share
+ * @holder: users that have the lock, in @user_mode; @converting: one asked for the other mode
+ * @copy, @parked: versions of the value
  * @ops: requests that its users still have
  * @evicted: the home gave it up while its user, who has not been told, held the lock
  * @unknown: an operation's outcome is not known and no rebuild came since
@@ -143,7 +176,8 @@ enum xlease {
  */
 struct xnode {
 	struct rdl_lock core;
-	struct xop op;
+	struct xop op[XO];
+	u64 copy, parked;
 	struct xmsg up[XQ], down[XQ];
 	u32 answer_epoch;
 	u8 n_up, n_down;
@@ -155,8 +189,9 @@ struct xnode {
 	u8 linked;
 	u8 answer;
 	u8 want_lease;
-	u8 n_fifo, fifo;
-	u8 holder;
+	u8 n_fifo, fifo, fifo_s;
+	u8 holder, user_mode;
+	u8 converting;
 	u8 ops;
 	u8 session;	/* home: 0, 1, or 2: said BYE */
 	u8 evicted;
@@ -172,13 +207,19 @@ struct xrec {
 	u8 openers;	/* at its start */
 	u8 claimed;	/* also those that are gone since */
 	u8 gone, gone_died;
-	u8 died, clear;
+	u8 died, clear, settled;
 	struct xmsg claim[XN];
 };
 
 struct xworld {
 	u64 word;
-	u64 last_token;
+	u64 last_token, last_x;	/* greatest one given, greatest exclusive one */
+	u64 ver, newest;	/* of the value in the body; of the value that was last written */
+	u64 slot[XN];		/* as in struct xop */
+	struct xpeer peer[XP];
+	u32 vflags;
+	u8 n_peer;
+	u8 lossy;		/* a message may have been lost: somebody may need the watchdog */
 	u32 epoch;
 	u8 openers;
 	u8 delayed, delayed_old;	/* OPENs that wait for a recovery; on a link that is gone */
@@ -197,6 +238,9 @@ struct xconfig {
 	char text[200];
 	int kind;
 	int nodes, ops, threads, try;
+	int shared;		/* requests may be for mode S */
+	int stay;		/* node 0 wants X, the others S, and readers stay: nobody may wait for one to leave */
+	u8 props;		/* RDL_P_* */
 	int hand;		/* local hand-overs: the core's budget */
 	u32 soft, hard;
 	u8 budget[X_NR_FAULTS];
@@ -219,28 +263,61 @@ void x_home_restart(struct xworld *w);
 
 /* exhaust_node.c */
 void x_feed(struct xworld *w, int n, struct rdl_event *ev);
-void x_queue_up(struct xworld *w, int n, const struct xmsg *m);
-void x_queue_down(struct xworld *w, int n, const struct xmsg *m);
 void x_node_rx(struct xworld *w, int n, const struct xmsg *m);
-void x_node_acquire(struct xworld *w, int n, bool try);
+void x_node_peer(struct xworld *w, int at, bool again);
+void x_node_acquire(struct xworld *w, int n, bool try, u8 mode);
+void x_node_release(struct xworld *w, int n, bool dirty);
+void x_node_convert(struct xworld *w, int n, bool dirty);
 void x_node_cancel(struct xworld *w, int n, int at);
 void x_node_opened(struct xworld *w, int n);
 void x_node_connect(struct xworld *w, int n);
 void x_node_link_down(struct xworld *w, int n);
 /* @all: also the waiters that have a deadline of their own */
 void x_node_lose(struct xworld *w, int n, bool all);
-void x_node_op_done(struct xworld *w, int n, u8 outcome);
 void x_node_start(struct xworld *w, int n);
 void x_node_open(struct xworld *w, int n);
+static inline bool x_is_local(int n)
+{
+	/* The home's own agent: messages are function calls, the lease never ends, the link is the loopback pair. */
+	return n == 0;
+}
+
+/* exhaust_act.c */
+void x_queue_up(struct xworld *w, int n, const struct xmsg *m);
+void x_queue_down(struct xworld *w, int n, const struct xmsg *m);
+void x_perform(struct xworld *w, int n, const struct rdl_acts *acts, const struct rdl_action *a,
+	       const struct rdl_event *ev);
+void x_user_cut_off(struct xworld *w, int n);
+void x_drop_waiter(struct xnode *node, int at);
+void x_exclusion(struct xworld *w);
+void x_peer_remove(struct xworld *w, int at);
+/* No message for it is under way any more. */
+void x_peer_forget(struct xworld *w, int n);
+
+/* exhaust_op.c */
+void x_op_post(struct xworld *w, int n, const struct rdl_action *a);
+int x_op_flying(const struct xnode *node);
+int x_op_to_land(const struct xnode *node);
+int x_op_to_end(const struct xnode *node);
+int x_op_last(const struct xnode *node);
 void x_op_land(struct xworld *w, int n);
+void x_op_done(struct xworld *w, int n, u8 outcome);
+void x_op_refuse(struct xworld *w, int n);
 /* Its queue pair, or the memory, is gone: what has not landed never does. */
 void x_op_unreach(struct xnode *node);
+void x_op_late_gone(struct xnode *node);
+void x_op_clear(struct xnode *node);
+/* Without the check, and with it. */
+u64 x_slot_strip(u64 slot);
+u64 x_slot_full(int n, u64 slot);
+
+/* exhaust_can.c */
+int x_events(const struct xworld *w, struct xev *ev);
+bool x_at_rest(const struct xworld *w);
 
 /* exhaust_event.c */
 void x_init(struct xworld *w);
-int x_events(const struct xworld *w, struct xev *ev);
 void x_apply(struct xworld *w, const struct xev *ev);
-bool x_at_rest(const struct xworld *w);
 const char *x_event_name(unsigned int type);
 static inline size_t x_size(void)
 {
@@ -275,7 +352,7 @@ struct xlisted {
 	bool slow;		/* only with --all */
 };
 
-extern const struct xlisted x_worlds[], x_mutant_worlds[];
+extern const struct xlisted x_worlds[], x_mutant_worlds[], x_queue_mutant_worlds[];
 
 static inline u32 x_ev_pack(const struct xev *e)
 {

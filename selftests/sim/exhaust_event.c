@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Exhaustive mode: what may happen in a world, and its happening. */
+/* Exhaustive mode: the first world, and what happens. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "exhaust.h"
+#include "slot.h"
 
 struct xconfig x_cfg;
 char x_why[X_WHY];
@@ -62,6 +63,8 @@ void x_init(struct xworld *w)
 	w->epoch = rdl_epoch(1, 0);
 	w->word = rdl_w_pack(0, 0, 0, w->epoch, false, false);
 	memcpy(w->budget, x_cfg.budget, sizeof(w->budget));
+	/* Who waits for readers that stay may ask the home as often as it likes. */
+	w->lossy = !!x_cfg.stay;
 	for (n = 0; n < x_cfg.nodes; n++) {
 		struct xnode *node = &w->node[n];
 
@@ -70,228 +73,35 @@ void x_init(struct xworld *w)
 		node->registered = 1;
 		node->linked = 1;
 		rdl_lock_init(&node->core, x_cfg.kind, n, w->epoch, x_cfg.hand);
+		if (x_cfg.kind != RDL_KIND_SPIN)
+			rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
 		w->openers |= 1 << n;
 	}
-}
-
-/* ---- what may happen ---- */
-
-struct list {
-	const struct xworld *w;
-	struct xev *ev;
-	int n;
-};
-
-static void may(struct list *l, u8 type, int node, u8 arg)
-{
-	struct xev *e = &l->ev[l->n++];
-
-	*e = (struct xev){ .type = type, .node = node, .arg = arg };
-}
-
-static void may_fail(struct list *l, u8 fault, int node, u8 arg)
-{
-	if (l->w->budget[fault])
-		may(l, fault, node, arg);
-}
-
-static void users(struct list *l, const struct xnode *node, int n)
-{
-	int i;
-
-	if (node->ops && node->n_fifo + node->holder < x_cfg.threads) {
-		may(l, XS_ACQ, n, 0);
-		if (x_cfg.try)
-			may(l, XS_TRY, n, 0);
-	}
-	if (node->holder)
-		may(l, XS_REL, n, 0);
-	for (i = 0; i < node->n_fifo; i++)
-		may_fail(l, XF_CANCEL, n, i);
-}
-
-static void operation(struct list *l, const struct xnode *node, int n)
-{
-	const struct xop *op = &node->op;
-
-	if (op->st == XOP_POSTED || op->st == XOP_LATE)
-		may(l, XS_LAND, n, 0);
-	if (node->life != X_ALIVE)
-		return;
-	switch (op->st) {
-	case XOP_POSTED:
-		if (op->broken) {
-			may(l, XS_DONE, n, RDL_FAILED);
-			may(l, XS_DONE, n, RDL_AMBIGUOUS);
-			break;
-		}
-		may_fail(l, XF_REFUSE, n, 0);
-		may_fail(l, XF_OPERR, n, 0);
-		break;
-	case XOP_LANDED:
-		/* With a link that broke, too: the completion may have been there before. */
-		may(l, XS_DONE, n, RDL_OK);
-		if (op->broken)
-			may(l, XS_DONE, n, RDL_AMBIGUOUS);
-		else
-			may_fail(l, XF_OPERR, n, 0);
-		break;
-	case XOP_DROPPED:
-		may(l, XS_DONE, n, RDL_FAILED);
-		may(l, XS_DONE, n, RDL_AMBIGUOUS);
-		break;
-	}
-}
-
-static void messages(struct list *l, const struct xnode *node, int n)
-{
-	int i;
-
-	if (node->n_up)
-		may(l, XS_HOME, n, 0);
-	for (i = 0; i < node->n_up; i++)
-		if (node->up[i].type == RDL_MSG_CLAIM && n)
-			may_fail(l, XF_LOSE, n, i);
-	for (i = 0; i < node->n_down; i++) {
-		if (node->down[i].type == RDL_MSG_OPENED)
-			continue;
-		may_fail(l, XF_DUP, n, i);
-		if (node->down[i].type == RDL_MSG_FREEZE)
-			may_fail(l, XF_LOSE, n, XQ + i);
-	}
-	if (node->n_down)
-		may(l, XS_NODE, n, 0);
-	if (node->answer)
-		may(l, XS_OPENED, n, 0);
-}
-
-/* The node has not got the FREEZE, or the home has not got the CLAIM, and neither is under way. */
-static bool forgotten(const struct xworld *w, int n)
-{
-	const struct xnode *node = &w->node[n];
-	int i;
-
-	if (!x_home_expects(w, n) || node->life != X_ALIVE || node->link != X_UP)
-		return false;
-	if (node->registered && node->core.frz == RDL_FRZ_FREEZING)
-		return false;
-	for (i = 0; i < node->n_down; i++)
-		if (node->down[i].type == RDL_MSG_FREEZE)
-			return false;
-	for (i = 0; i < node->n_up; i++)
-		if (node->up[i].type == RDL_MSG_CLAIM && node->up[i].epoch == w->epoch)
-			return false;
-	return true;
-}
-
-static bool may_connect(const struct xworld *w, int n)
-{
-	const struct xnode *node = &w->node[n];
-
-	if (node->link != X_DOWN || (node->op.st != XOP_NONE && node->op.st != XOP_LATE))
-		return false;
-	if (node->instance != w->instance)
-		return true;
-	/* Resumed; or a new incarnation, once the home has given up the old one. */
-	return node->lost ? !node->session : node->session && node->lease != X_LEASE_OVER;
-}
-
-static void link_and_lease(struct list *l, const struct xnode *node, int n)
-{
-	const struct xworld *w = l->w;
-	bool joined = !node->lost && node->session && node->lease != X_LEASE_OVER;
-
-	/* Of the home's own agent nothing of this is true. */
-	if (!n)
-		return;
-	if (node->link != X_DOWN)
-		may_fail(l, XF_BREAK, n, 0);
-	if (node->link == X_DYING)
-		may(l, XS_DOWN, n, 0);
-	if (may_connect(w, n))
-		may(l, XS_CONNECT, n, 0);
-	if (joined) {
-		may_fail(l, XF_EXPIRE, n, 0);
-		if (node->lease == X_LEASE_OK)
-			may_fail(l, XF_LOW, n, 0);
-		if (node->link == X_UP && (node->lease == X_LEASE_LOW || node->want_lease))
-			may(l, XS_RENEW, n, 0);
-		if (node->link == X_UP && node->instance == w->instance)
-			may_fail(l, XF_LEAVE, n, 0);
-	}
-	if (node->lease == X_LEASE_OVER && !node->lost)
-		may(l, XS_FORGET, n, 0);
-	may_fail(l, XF_CRASH, n, 0);
-}
-
-static bool may_evict(const struct xnode *node)
-{
-	switch (node->life) {
-	case X_ALIVE:
-		return node->session && node->lease == X_LEASE_OVER;
-	case X_LEAVING:
-		/* The answer to BYE ends the link, and that the membership. */
-		return node->session == 2 || node->link == X_DOWN;
-	case X_DEAD:
-		return true;
-	}
-	return false;
-}
-
-static void of_node(struct list *l, int n)
-{
-	const struct xnode *node = &l->w->node[n];
-
-	operation(l, node, n);
-	if (may_evict(node))
-		may(l, XS_EVICT, n, 0);
-	if (node->life == X_ALIVE) {
-		users(l, node, n);
-		if (node->core.armed)
-			may(l, XS_TIMER, n, 0);
-		messages(l, node, n);
-		link_and_lease(l, node, n);
-		if (forgotten(l->w, n))
-			may(l, XS_REMIND, n, 0);
-	} else if (node->n_up) {
-		may(l, XS_HOME, n, 0);
-	}
-	if (node->life != X_GONE)
-		return;
-	if (node->op.st == XOP_POSTED)
-		may(l, XS_QPDEAD, n, 0);
-	else
-		may_fail(l, XF_REBOOT, n, 0);
-}
-
-int x_events(const struct xworld *w, struct xev *ev)
-{
-	struct list l = { .w = w, .ev = ev };
-	int n;
-
-	for (n = 0; n < x_cfg.nodes; n++)
-		of_node(&l, n);
-	if (!w->recovering)
-		may_fail(&l, XF_RECOVER, 0, 0);
-	may_fail(&l, XF_RESTART, 0, 0);
-	return l.n;
 }
 
 /* ---- its happening ---- */
 
 static void gone(struct xnode *node, u8 life)
 {
-	/* The operation may land; nobody waits for its end. */
-	if (node->op.st == XOP_LANDED || node->op.st == XOP_DROPPED)
-		memset(&node->op, 0, sizeof(node->op));
-	else
-		node->op.broken = 0;
+	int i;
+
+	/* What is in flight may land; nobody waits for its end. */
+	while (node->op[0].st == XOP_LANDED || node->op[0].st == XOP_DROPPED) {
+		memmove(&node->op[0], &node->op[1], (XO - 1) * sizeof(node->op[0]));
+		memset(&node->op[XO - 1], 0, sizeof(node->op[0]));
+	}
+	for (i = 0; i < XO; i++)
+		node->op[i].broken = 0;
+	node->copy = 0;
+	node->parked = 0;
+	node->converting = 0;
 	node->life = life;
 	memset(&node->core, 0, sizeof(node->core));
 	memset(node->down, 0, sizeof(node->down));
 	node->n_down = 0;
 	node->n_fifo = 0;
 	node->fifo = 0;
+	node->fifo_s = 0;
 	node->lost = 0;
 	node->registered = 0;
 	node->linked = 0;
@@ -307,26 +117,30 @@ static void crash(struct xworld *w, int n)
 	struct xnode *node = &w->node[n];
 	bool known = !node->session || node->instance != w->instance;
 
-	if (node->holder && node->instance == w->instance) {
+	if (node->holder && node->user_mode == RDL_MODE_X && node->instance == w->instance) {
 		if (!node->evicted)
 			w->death_untold = 1;
 		node->evicted = 0;
 	}
 	gone(node, X_DEAD);
+	x_peer_forget(w, n);
 	node->link = X_DOWN;
 	/* The home has given it up before, or knows nothing of it. */
 	if (!known)
 		return;
 	node->life = X_GONE;
 	node->holder = 0;
-	memset(&node->op, 0, sizeof(node->op));
+	node->user_mode = 0;
+	x_op_clear(node);
 }
 
 static void leave(struct xworld *w, int n)
 {
-	struct xmsg bye = { .type = RDL_MSG_BYE };
 	struct xnode *node = &w->node[n];
+	struct xmsg bye;
 
+	memset(&bye, 0, sizeof(bye));
+	bye.type = RDL_MSG_BYE;
 	x_node_lose(w, n, true);
 	x_queue_up(w, n, &bye);
 	gone(node, X_LEAVING);
@@ -378,6 +192,9 @@ static void fault(struct xworld *w, const struct xev *e)
 	struct xnode *node = &w->node[e->node];
 
 	w->budget[e->type]--;
+	if (e->type == XF_CRASH || e->type == XF_EXPIRE || e->type == XF_LEAVE || e->type == XF_DROP ||
+	    e->type == XF_RESTART)
+		w->lossy = x_cfg.kind != RDL_KIND_SPIN;
 	switch ((enum xfault)e->type) {
 	case XF_CRASH:
 		crash(w, e->node);
@@ -393,10 +210,10 @@ static void fault(struct xworld *w, const struct xev *e)
 		/* At the home the pair is made again, elsewhere the link is about to go. */
 		if (e->node)
 			node->link = X_DYING;
-		x_node_op_done(w, e->node, RDL_AMBIGUOUS);
+		x_op_done(w, e->node, RDL_AMBIGUOUS);
 		break;
 	case XF_REFUSE:
-		x_node_op_done(w, e->node, RDL_FAILED);
+		x_op_refuse(w, e->node);
 		break;
 	case XF_EXPIRE:
 		node->lease = X_LEASE_OVER;
@@ -414,7 +231,16 @@ static void fault(struct xworld *w, const struct xev *e)
 		lose(node, e->arg);
 		break;
 	case XF_DUP:
-		duplicate(w, node, e->arg);
+		if (e->arg < 2 * XQ)
+			duplicate(w, node, e->arg);
+		else
+			x_node_peer(w, e->arg - 2 * XQ, true);
+		break;
+	case XF_DROP:
+		x_peer_remove(w, e->arg);
+		break;
+	case XF_CONVERT:
+		x_node_convert(w, e->node, e->arg);
 		break;
 	case XF_RECOVER:
 		x_home_recover(w, false, false);
@@ -436,14 +262,16 @@ static void step(struct xworld *w, const struct xev *e)
 	switch ((enum xstep)e->type) {
 	case XS_ACQ:
 	case XS_TRY:
-		x_node_acquire(w, n, e->type == XS_TRY);
+		x_node_acquire(w, n, e->type == XS_TRY, e->arg);
 		break;
 	case XS_REL:
-		node->holder = 0;
-		ev.type = RDL_EV_REL;
-		x_feed(w, n, &ev);
+		x_node_release(w, n, e->arg);
 		break;
 	case XS_TIMER:
+		if (e->arg == 2)
+			node->core.q.tries = RDL_SEEKS_QUERY - 1;
+		if (e->arg == 1 && !w->lossy)
+			x_fail(w, "node %d waits for its watchdog, and nothing was lost", n);
 		ev.type = RDL_EV_TIMER;
 		x_feed(w, n, &ev);
 		break;
@@ -451,7 +279,13 @@ static void step(struct xworld *w, const struct xev *e)
 		x_op_land(w, n);
 		break;
 	case XS_DONE:
-		x_node_op_done(w, n, e->arg);
+		x_op_done(w, n, e->arg);
+		break;
+	case XS_PEER:
+		x_node_peer(w, e->arg, false);
+		break;
+	case XS_VANISH:
+		x_peer_remove(w, e->arg);
 		break;
 	case XS_HOME:
 		x_home_rx(w, n);
@@ -479,7 +313,7 @@ static void step(struct xworld *w, const struct xev *e)
 		x_home_evict(w, n);
 		break;
 	case XS_QPDEAD:
-		memset(&node->op, 0, sizeof(node->op));
+		x_op_clear(node);
 		break;
 	case XS_REMIND:
 		x_home_remind(w, n);
@@ -514,23 +348,4 @@ void x_apply(struct xworld *w, const struct xev *e)
 		fault(w, e);
 	else
 		step(w, e);
-}
-
-/* Everybody has had what was wanted, nothing is under way, and the word says so. */
-bool x_at_rest(const struct xworld *w)
-{
-	int n;
-
-	for (n = 0; n < x_cfg.nodes; n++) {
-		const struct xnode *node = &w->node[n];
-
-		if (node->op.st != XOP_NONE || node->n_up || node->n_down)
-			return false;
-		if (node->life == X_GONE)
-			continue;
-		if (node->life != X_ALIVE || node->ops || node->n_fifo || node->holder || !node->registered ||
-		    !node->linked || !rdl_idle(&node->core))
-			return false;
-	}
-	return !w->recovering && !w->delayed && !rdl_w_mid(w->word) && !rdl_w_low(w->word) && !rdl_w_frozen(w->word);
 }

@@ -4,6 +4,8 @@
  * real ones. Changing the word through the loopback pair is one step: the home loops until its CAS was not overtaken.
  */
 #include "exhaust.h"
+#include "kind.h"
+#include "slot.h"
 
 static bool has(u8 set, int n)
 {
@@ -19,8 +21,11 @@ static u32 next_epoch(u32 epoch)
 
 static void tell(struct xworld *w, int n, u8 type)
 {
-	struct xmsg m = { .type = type, .epoch = w->epoch };
+	struct xmsg m;
 
+	memset(&m, 0, sizeof(m));
+	m.type = type;
+	m.epoch = w->epoch;
 	x_queue_down(w, n, &m);
 }
 
@@ -30,9 +35,22 @@ static void tell(struct xworld *w, int n, u8 type)
  */
 static void word_set(struct xworld *w, u64 word)
 {
-	if (w->node[0].op.st == XOP_LATE)
-		memset(&w->node[0].op, 0, sizeof(w->node[0].op));
+	x_op_late_gone(&w->node[0]);
 	w->word = word;
+}
+
+static void claim_of(const struct xmsg *m, struct rdl_claim *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->what = m->what;
+	c->mode = m->mode;
+	c->ticket = m->ticket;
+	c->ticket_epoch = m->ticket_epoch;
+	c->nx = m->nx;
+	c->handed_epoch = m->handed_epoch;
+	c->handed_ticket = m->handed_ticket;
+	c->ver = m->ver;
+	c->vflags = m->vflags;
 }
 
 /* The real recovery, from what it was told so far. Claims of different nodes do not depend on their order. */
@@ -45,16 +63,55 @@ static struct rdl_recover *rec_build(struct xworld *w)
 	rdl_recover_start(&rec, x_cfg.kind, w->rec.epoch, w->rec.epoch_new, w->rec.frozen, openers, w->rec.died,
 			  w->rec.clear);
 	for (n = 0; n < x_cfg.nodes; n++) {
-		const struct xmsg *m = &w->rec.claim[n];
-		struct rdl_claim c = { .what = m->what, .mode = m->mode, .ticket = m->ticket };
+		struct rdl_claim c;
 
-		if (has(w->rec.claimed, n) && rdl_recover_claim(&rec, n, m->epoch, &c))
+		claim_of(&w->rec.claim[n], &c);
+		if (has(w->rec.claimed, n) && rdl_recover_claim(&rec, n, w->rec.epoch, &c))
 			x_fail(w, "node %d's claim %d is refused", n, c.what);
 	}
 	for (n = 0; n < x_cfg.nodes; n++)
 		if (has(w->rec.gone, n))
 			rdl_recover_gone(&rec, n, has(w->rec.gone_died, n));
+	rec.seed = rdl_slot_seed(0, 0);
+	rec.settled = w->rec.settled;
+	rec.ver = w->ver;
+	rec.vflags = w->vflags;
 	return &rec;
+}
+
+/*
+ * A holder may have changed it after its claim: then it is where it belongs. Or have died since, which the next
+ * recovery says.
+ */
+static bool newest_held(const struct xworld *w, const struct rdl_recover *r)
+{
+	int n;
+
+	for (n = 0; n < x_cfg.nodes; n++) {
+		const struct xnode *node = &w->node[n];
+
+		if (rdl_has_claimed(r, n) && r->claim[n].what == RDL_CLAIM_HOLD &&
+		    (node->copy == w->newest || node->life != X_ALIVE || node->lost))
+			return true;
+	}
+	return false;
+}
+
+/* Value and board first, then the word. */
+static void rebuild_body(struct xworld *w, const struct rdl_recover *r)
+{
+	u32 before = w->vflags;
+	int n;
+
+	w->ver = r->ver;
+	w->vflags = r->vflags;
+	if ((x_cfg.props & RDL_P_VALUE) && w->ver != w->newest && !(w->vflags & RDL_VF_VALUE_INVALID) &&
+	    !newest_held(w, r))
+		x_fail(w, "the value is lost in a recovery, and nobody is told");
+	if (w->vflags & ~before & RDL_VF_OWNER_DIED)
+		w->newest = w->ver;
+	for (n = 0; n < x_cfg.nodes; n++)
+		w->slot[n] = x_slot_strip(rdl_recover_slot(r, n));
 }
 
 static void finish(struct xworld *w, struct rdl_recover *r)
@@ -66,6 +123,8 @@ static void finish(struct xworld *w, struct rdl_recover *r)
 	rdl_recover_finish(r);
 	if (!rdl_w_frozen(w->word))
 		x_fail(w, "the word thawed by itself");
+	if (x_cfg.kind != RDL_KIND_SPIN)
+		rebuild_body(w, r);
 	word_set(w, r->word);
 	w->epoch = r->epoch_new;
 	w->recovering = 0;
@@ -77,16 +136,19 @@ static void finish(struct xworld *w, struct rdl_recover *r)
 	x_say("home: rebuilt, epoch %x, word %016llx", w->epoch, (unsigned long long)w->word);
 	for (n = 0; n < x_cfg.nodes; n++) {
 		const struct rdl_rebuilt *rep = &r->reply[n];
-		struct xmsg m = {
-			.type = RDL_MSG_REBUILT,
-			.epoch = w->epoch,
-			.what = rep->what,
-			.mode = rep->mode,
-			.granted = rep->granted,
-			.ticket = rep->ticket,
-			.vflags = rep->vflags,
-		};
+		struct xmsg m;
 
+		memset(&m, 0, sizeof(m));
+		m.type = RDL_MSG_REBUILT;
+		m.epoch = w->epoch;
+		m.what = rep->what;
+		m.mode = rep->mode;
+		m.granted = rep->granted;
+		m.ticket = rep->ticket;
+		m.vflags = rep->vflags;
+		m.pred = rep->pred;
+		m.succ = rep->succ;
+		m.ver = rep->ver;
 		if ((r->claimed[0] >> n & 1) && has(w->openers, n))
 			x_queue_down(w, n, &m);
 	}
@@ -110,7 +172,7 @@ static void maybe_finish(struct xworld *w)
 		finish(w, r);
 }
 
-void x_home_recover(struct xworld *w, bool died, bool clear)
+static void recover(struct xworld *w, bool died, bool clear, u8 settled)
 {
 	int n;
 
@@ -127,12 +189,18 @@ void x_home_recover(struct xworld *w, bool died, bool clear)
 	w->rec.openers = w->openers;
 	w->rec.died = died;
 	w->rec.clear = clear;
+	w->rec.settled = settled;
 	word_set(w, w->word | RDL_W_F);
 	x_say("home: frozen at %016llx, openers %x", (unsigned long long)w->word, w->openers);
 	for (n = 0; n < x_cfg.nodes; n++)
 		if (has(w->openers, n))
 			tell(w, n, RDL_MSG_FREEZE);
 	maybe_finish(w);
+}
+
+void x_home_recover(struct xworld *w, bool died, bool clear)
+{
+	recover(w, died, clear, 0);
 }
 
 bool x_home_expects(const struct xworld *w, int n)
@@ -154,7 +222,8 @@ static void closed(struct xworld *w, int n, bool died)
 		w->rec.gone |= 1 << n;
 		w->rec.gone_died |= died << n;
 		maybe_finish(w);
-	} else if (died && rdl_w_mid(w->word) == n + 1u) {
+	} else if (died && (x_cfg.kind == RDL_KIND_SPIN ? rdl_w_mid(w->word) == n + 1u :
+			    rdl_w_mid(w->word) || rdl_w_low(w->word))) {
 		x_home_recover(w, true, false);
 	}
 }
@@ -170,13 +239,14 @@ void x_home_evict(struct xworld *w, int n)
 	memset(node->up, 0, sizeof(node->up));
 	x_node_link_down(w, n);
 	node->session = 0;
-	if (node->holder && node->instance == w->instance) {
+	if (node->holder && node->user_mode == RDL_MODE_X && node->instance == w->instance) {
 		node->evicted = 1;
 		w->death_untold = 1;
 	}
 	if (node->life != X_ALIVE) {
 		node->life = X_GONE;
 		node->holder = 0;
+		node->user_mode = 0;
 		node->evicted = 0;
 	}
 	w->delayed &= ~(1 << n);
@@ -199,6 +269,14 @@ void x_home_restart(struct xworld *w)
 	w->again_died = 0;
 	w->death_untold = 0;
 	w->last_token = 0;
+	w->last_x = 0;
+	w->ver = 0;
+	w->vflags = 0;
+	w->newest = 0;
+	memset(w->slot, 0, sizeof(w->slot));
+	/* They are between incarnations that are over. */
+	memset(w->peer, 0, sizeof(w->peer));
+	w->n_peer = 0;
 	memset(&w->rec, 0, sizeof(w->rec));
 	for (n = 0; n < x_cfg.nodes; n++) {
 		struct xnode *node = &w->node[n];
@@ -212,6 +290,7 @@ void x_home_restart(struct xworld *w)
 		if (node->life == X_DEAD || node->life == X_LEAVING) {
 			node->life = X_GONE;
 			node->holder = 0;
+			node->user_mode = 0;
 		}
 	}
 	x_node_start(w, 0);
@@ -239,9 +318,12 @@ static void claimed(struct xworld *w, int n, const struct xmsg *m)
 	if (!w->recovering || m->epoch != w->rec.epoch)
 		return;
 	if (has(w->rec.claimed, n) && !has(w->rec.gone, n)) {
+		struct rdl_recover *r = rec_build(w);
+		struct rdl_claim c;
+
 		/* The answer to a FREEZE that was repeated. */
-		if (m->what != w->rec.claim[n].what || m->mode != w->rec.claim[n].mode ||
-		    m->ticket != w->rec.claim[n].ticket)
+		claim_of(m, &c);
+		if (rdl_recover_claim(r, n, m->epoch, &c))
 			x_fail(w, "node %d's second claim differs from its first", n);
 		return;
 	}
@@ -253,6 +335,28 @@ static void claimed(struct xworld *w, int n, const struct xmsg *m)
 	maybe_finish(w);
 }
 
+/* Does anybody still work for who waits? The openers are asked and answer in one step. */
+static void query(struct xworld *w, int n)
+{
+	struct rdl_stat all[XN], own;
+	u32 many = 0;
+	int i;
+
+	rdl_stat(&w->node[n].core, &own);
+	for (i = 0; i < x_cfg.nodes; i++) {
+		const struct xnode *node = &w->node[i];
+
+		if (!has(w->openers, i))
+			continue;
+		/* It does not answer, and its eviction will do. */
+		if (node->life != X_ALIVE || !node->registered)
+			return;
+		rdl_stat(&node->core, &all[many++]);
+	}
+	if (rdl_stat_stuck(&own, all, many))
+		x_home_recover(w, false, false);
+}
+
 void x_home_rx(struct xworld *w, int n)
 {
 	struct xnode *node = &w->node[n];
@@ -261,7 +365,7 @@ void x_home_rx(struct xworld *w, int n)
 	memmove(node->up, node->up + 1, (XQ - 1) * sizeof(m));
 	memset(&node->up[XQ - 1], 0, sizeof(m));
 	node->n_up--;
-	x_say("home: %s from node %d, epoch %x", rdl_msg_name(m.type), n, m.epoch);
+	x_say("home: %s from node %d, epoch %x", m.type == X_MSG_QUERY ? "QUERY" : rdl_msg_name(m.type), n, m.epoch);
 	if (!node->session)
 		return;
 	if (m.type == RDL_MSG_OPEN) {
@@ -285,7 +389,11 @@ void x_home_rx(struct xworld *w, int n)
 	case RDL_MSG_CONSISTENT:
 		/* Of an epoch that is about to end: a holder that still has the notice says it again. */
 		if (m.epoch == w->epoch && !w->recovering)
-			x_home_recover(w, false, true);
+			recover(w, false, true, m.vflags);
+		break;
+	case X_MSG_QUERY:
+		if (!w->recovering && w->node[n].registered)
+			query(w, n);
 		break;
 	}
 }

@@ -6,7 +6,7 @@
 #include "exhaust.h"
 
 int sim_bust;
-u32 sim_ticket_soft, sim_ticket_hard, sim_debt_max = 64;
+u32 sim_ticket_soft, sim_ticket_hard, sim_debt_max;
 
 static const char * const fault_names[X_NR_FAULTS] = {
 #define FAULT_NAME(name, text, meaning) text,
@@ -39,10 +39,24 @@ static bool set_value(const char *name, size_t len, const char *value)
 	VALUE("threads", threads);
 	VALUE("try", try);
 	VALUE("hand", hand);
+	VALUE("shared", shared);
+	VALUE("stay", stay);
 	VALUE("soft", soft);
 	VALUE("hard", hard);
 	VALUE("limit", limit);
 #undef VALUE
+	if (len == 4 && !memcmp(name, "debt", 4)) {
+		sim_debt_max = v;
+		return true;
+	}
+	if (len == 6 && !memcmp(name, "sticky", 6)) {
+		x_cfg.props |= v ? RDL_P_STICKY : 0;
+		return true;
+	}
+	if (len == 5 && !memcmp(name, "value", 5)) {
+		x_cfg.props |= v ? RDL_P_VALUE : 0;
+		return true;
+	}
 	if (len == 4 && !memcmp(name, "kind", 4)) {
 		size_t n = strcspn(value, " ");
 
@@ -68,6 +82,7 @@ bool x_configure(const char *text)
 	x_cfg.threads = 1;
 	x_cfg.soft = 1u << 25;
 	x_cfg.hard = (1u << RDL_TICKET_BITS) - 1024;
+	sim_debt_max = 64;
 	while (*(p += strspn(p, " "))) {
 		size_t len = strcspn(p, "= ");
 
@@ -107,7 +122,7 @@ void x_print_path(const struct xresult *r)
 static const char * const life_names[] = { "alive", "dead", "leaving", "gone" };
 static const char * const link_names[] = { "up", "dying", "down" };
 static const char * const lease_names[] = { "", ", lease low", ", lease over" };
-static const char * const op_names[] = { "", ", op posted", ", op landed", ", op dropped", ", op late" };
+static const char * const op_names[] = { "-", "posted", "half", "landed", "dropped", "late", "late half" };
 
 static void show(const struct xworld *w)
 {
@@ -116,14 +131,14 @@ static void show(const struct xworld *w)
 	for (n = 0; n < x_cfg.nodes; n++) {
 		const struct xnode *node = &w->node[n];
 
-		printf("#   %d: %s, link %s%s%s%s%s, %s%s, %u waiters, messages %u up, %u down, %u requests left\n",
+		printf("#   %d: %s, link %s%s%s, op %s, %u users, %s%s, %u waiters, %u up, %u down, requests %u\n",
 		       n, life_names[node->life], link_names[node->link], lease_names[node->lease],
-		       node->lost ? ", session lost" : "", op_names[node->op.st],
-		       node->holder ? ", user has the lock" : "", rdl_state_name(node->core.st),
+		       node->lost ? ", session lost" : "", op_names[node->op[0].st],
+		       node->holder, rdl_state_name(node->core.st),
 		       node->core.frz ? ", frozen" : "", node->n_fifo, node->n_up, node->n_down, node->ops);
 	}
-	printf("#   word %016llx%s, epoch %x, openers %x\n", (unsigned long long)w->word,
-	       w->recovering ? ", recovering" : "", w->epoch, w->openers);
+	printf("#   word %016llx%s, epoch %x, openers %x, %u messages between nodes\n",
+	       (unsigned long long)w->word, w->recovering ? ", recovering" : "", w->epoch, w->openers, w->n_peer);
 }
 
 static bool event_parse(const char *text, struct xev *e)
