@@ -106,10 +106,10 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	int err;
 
 	init_completion(&call.done);
+	*no = READ_ONCE(s->no);
 	err = xa_alloc_cyclic_bh(&s->calls, &req, &call, xa_limit_31b, &s->req, GFP_KERNEL);
 	if (err < 0)
 		return err;
-	*no = READ_ONCE(s->no);
 	msg->req = cpu_to_le32(req);
 	err = rdlock_session_send(space, msg, len);
 	if (!err)

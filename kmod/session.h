@@ -118,9 +118,10 @@ int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool in
  * rdlock_session_call - one request and its answer
  * @msg, @len: the request; its number is filled in
  * @reply: the answer's header and payload, room for @reply_len
- * @no: set to the number of the session that answered
+ * @no: set to the number of the session that was asked, also on an error
  *
- * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, or the error the home answered.
+ * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, -ENOMEM, or the error the home
+ * answered.
  * Context: process, sleeps, not interruptible but bounded by RDLOCK_CALL_MS.
  */
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no);
