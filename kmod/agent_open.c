@@ -129,30 +129,41 @@ static bool agent_register(struct rdlock_agent *a)
 	return true;
 }
 
-/* Nobody has it open: tell the home and go, if the core is at rest. */
-void rdlock_agent_retire(struct rdlock_agent *a)
+/*
+ * Nobody has it open: tell the home and go, if the core is at rest. Return: true if there was no memory to tell it: the
+ * home would hold the key for us for ever, so stay, and come back.
+ */
+bool rdlock_agent_retire(struct rdlock_agent *a)
 {
 	struct rdlock_space *space = a->space;
 	struct rdl_msg m = { .type = RDL_MSG_CLOSE };
 	bool idle, told;
+	int err;
 
 	lockdep_assert_held(&space->agents_mutex);
 	spin_lock_bh(&a->lock);
 	idle = !a->registered || rdl_idle(&a->core);
 	told = a->registered && a->session == READ_ONCE(space->session.no);
-	if (idle)
-		a->registered = false;
 	m.table = cpu_to_le32(a->table);
 	m.lock = cpu_to_le32(a->slot);
 	m.epoch = cpu_to_le32(a->core.epoch);
 	spin_unlock_bh(&a->lock);
 	if (!idle)
-		return;
+		return false;
+	if (told) {
+		err = rdlock_session_send(space, &m, sizeof(m));
+		if (err == -ENOMEM)
+			return true;
+		if (!err)
+			rdlock_stat_inc(space, close);
+	}
+	spin_lock_bh(&a->lock);
+	a->registered = false;
+	spin_unlock_bh(&a->lock);
 	rdlock_agent_unlist(a);
-	if (told && !rdlock_session_send(space, &m, sizeof(m)))
-		rdlock_stat_inc(space, close);
 	rdlock_agent_stop_timer(a);
 	rdlock_agent_put(a);	/* the table's */
+	return false;
 }
 
 void rdlock_agent_work(struct work_struct *work)
@@ -162,7 +173,7 @@ void rdlock_agent_work(struct work_struct *work)
 	bool more = true;
 
 	while (more) {
-		bool want;
+		bool want, later = false;
 
 		more = false;
 		mutex_lock(&space->agents_mutex);
@@ -171,7 +182,7 @@ void rdlock_agent_work(struct work_struct *work)
 			break;
 		}
 		if (!a->opens) {
-			rdlock_agent_retire(a);
+			later = rdlock_agent_retire(a);
 			want = !a->dead && a->session != READ_ONCE(space->session.no);
 		} else {
 			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
@@ -181,19 +192,23 @@ void rdlock_agent_work(struct work_struct *work)
 			want = false;
 		a->asking = want;
 		mutex_unlock(&space->agents_mutex);
-		if (!want)
-			break;
-		/*
-		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
-		 * do not run twice at once, so nobody else registers it meanwhile.
-		 */
-		more = agent_register(a);
-		mutex_lock(&space->agents_mutex);
-		a->asking = false;
-		/* Whoever closed it meanwhile has left the end to us. */
-		if (!more && !a->opens)
-			rdlock_agent_retire(a);
-		mutex_unlock(&space->agents_mutex);
+		if (want) {
+			/*
+			 * Not under the mutex: it may take a while, and others must be able to come and go. Works of
+			 * one agent do not run twice at once, so nobody else registers it meanwhile.
+			 */
+			more = agent_register(a);
+			mutex_lock(&space->agents_mutex);
+			a->asking = false;
+			/* Whoever closed it meanwhile has left the end to us. */
+			if (!more && !a->opens)
+				later = rdlock_agent_retire(a);
+			mutex_unlock(&space->agents_mutex);
+		}
+		if (later) {
+			msleep(AGENT_AGAIN_MS);
+			more = true;
+		}
 	}
 	rdlock_agent_put(a);
 }

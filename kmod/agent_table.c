@@ -148,12 +148,15 @@ err_unlock:
 void rdlock_agent_close(struct rdlock_agent *a)
 {
 	struct rdlock_space *space = a->space;
+	bool later = false;
 
 	mutex_lock(&space->agents_mutex);
 	WRITE_ONCE(a->opens, a->opens - 1);
 	if (!a->opens && !a->dead && !a->asking)
-		rdlock_agent_retire(a);
+		later = rdlock_agent_retire(a);
 	mutex_unlock(&space->agents_mutex);
+	if (later)
+		rdlock_agent_kick(a);
 	rdlock_agent_put(a);
 }
 
