@@ -126,8 +126,14 @@ static void act_message(struct rdlock_agent *a, const struct rdl_action *act)
 	m.h.table = cpu_to_le32(a->table);
 	m.h.lock = cpu_to_le32(a->slot);
 	m.h.epoch = cpu_to_le32(act->epoch);
-	/* Lost with the link if it is down: the next open of the lock in a new session makes the home ask again. */
-	rdlock_session_send(a->space, &m.h, len);
+	/*
+	 * Lost with the link if it is down: the next open of the lock in a new session makes the home ask again, or the
+	 * core say it again. So it does if there is no memory for it and the link stands; a claim is asked for anyway.
+	 */
+	if (rdlock_session_send(a->space, &m.h, len) == -ENOMEM && act->type != RDL_ACT_CLAIM) {
+		a->session = 0;
+		rdlock_agent_kick(a);
+	}
 }
 
 /* Post what the core asks for; a refusal is an event of its own. */
