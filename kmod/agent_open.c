@@ -130,32 +130,36 @@ static bool agent_register(struct rdlock_agent *a)
 }
 
 /*
- * Nobody has it open: tell the home and go, if the core is at rest. Return: true if there was no memory to tell it: the
- * home would hold the key for us for ever, so stay, and come back.
+ * Nobody has it open: tell the home and go, if the core is at rest. A home that is not told would hold the key for us
+ * for ever. So while the link is down the agent stays: the next session begins with a look at it, and if there is none
+ * it is not registered any more. Return: true if there was no memory to tell it: come back.
  */
 bool rdlock_agent_retire(struct rdlock_agent *a)
 {
 	struct rdlock_space *space = a->space;
 	struct rdl_msg m = { .type = RDL_MSG_CLOSE };
-	bool idle, told;
+	bool idle, known;
 	int err;
 
 	lockdep_assert_held(&space->agents_mutex);
 	spin_lock_bh(&a->lock);
 	idle = !a->registered || rdl_idle(&a->core);
-	told = a->registered && a->session == READ_ONCE(space->session.no);
+	/* Of another instance nothing here is known to the home, though it is not revoked yet. */
+	known = a->registered && !READ_ONCE(space->session.other_instance);
 	m.table = cpu_to_le32(a->table);
 	m.lock = cpu_to_le32(a->slot);
 	m.epoch = cpu_to_le32(a->core.epoch);
 	spin_unlock_bh(&a->lock);
 	if (!idle)
 		return false;
-	if (told) {
+	if (known) {
 		err = rdlock_session_send(space, &m, sizeof(m));
 		if (err == -ENOMEM)
 			return true;
 		if (!err)
 			rdlock_stat_inc(space, close);
+		else if (!READ_ONCE(space->session.stopped))
+			return false;
 	}
 	spin_lock_bh(&a->lock);
 	a->registered = false;
