@@ -123,7 +123,10 @@ void rdlock_agent_door_init(struct rdlock_agent *a);
 void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev);	/* @a->lock held */
 void rdlock_agent_stop_timer(struct rdlock_agent *a);
 void rdlock_agent_work(struct work_struct *work);
-/* Nobody has it open: tell the home and go, if the core is at rest. Locks: space->agents_mutex held. */
+/*
+ * Nobody has it open: tell the home and go, if the core is at rest. true: not now, come back in a while. Locks:
+ * space->agents_mutex held.
+ */
 bool rdlock_agent_retire(struct rdlock_agent *a);
 /* An entry has no reference; it is taken out before the agent goes. -ENOMEM */
 int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot);

@@ -207,6 +207,28 @@ static void rdf_link_bury(struct rdf_link *link)
 	rdf_link_put(link);		/* the life's own */
 }
 
+static bool rdf_loop_wanted(struct rdf_link *link)
+{
+	return !rdf_dom_gone(link->dom) && !READ_ONCE(link->dom->closing);
+}
+
+/*
+ * An error on the loopback pair must not cost the home its own memory: make a new pair. Not as fast as it can, because
+ * while the network device is down each new one breaks at its first operation; and more than once, because it takes
+ * memory, and the moment may be one without.
+ */
+static bool rdf_loop_remake(struct rdf_link *link)
+{
+	int tries;
+
+	for (tries = 0; tries < RDF_LOOP_TRIES && rdf_loop_wanted(link); tries++) {
+		msleep(RDF_LOOP_PAUSE_MS);
+		if (!rdf_link_loop_make(link))
+			return true;
+	}
+	return false;
+}
+
 static void rdf_link_teardown(struct rdf_link *link)
 {
 	cancel_delayed_work_sync(&link->timer);
@@ -218,20 +240,16 @@ static void rdf_link_teardown(struct rdf_link *link)
 	rdf_chan_teardown(&link->chan[RDF_CHAN_OPS]);
 	cancel_delayed_work_sync(&link->held_work);
 
-	if (link->loop && !rdf_dom_gone(link->dom) && !READ_ONCE(link->dom->closing)) {
-		/* An error on the loopback pair must not cost the home its own memory: make a new pair. */
+	if (link->loop && rdf_loop_wanted(link)) {
 		rdf_wr_fail_waiting(link);
-		/*
-		 * While the network device is down each new pair breaks at its first operation: not as fast as it can.
-		 */
-		msleep(RDF_LOOP_PAUSE_MS);
-		if (!rdf_link_loop_make(link)) {
-			/* Who said so after the check above found the link dying and did nothing; it is our turn. */
-			if (rdf_dom_gone(link->dom) || READ_ONCE(link->dom->closing))
+		if (rdf_loop_remake(link)) {
+			/* Who said so after the last check found the link dying and did nothing; it is our turn. */
+			if (!rdf_loop_wanted(link))
 				rdf_link_kill(link, -ESHUTDOWN);
 			return;
 		}
-		pr_err("%s: the loopback pair cannot be made again\n", rdf_dom_dev_name(link->dom));
+		if (rdf_loop_wanted(link))
+			pr_err("%s: the loopback pair cannot be made again\n", rdf_dom_dev_name(link->dom));
 	}
 	rdf_link_bury(link);
 }
