@@ -12,10 +12,9 @@
 #ifndef RDLOCK_TEST_FAIL_NTH_H
 #define RDLOCK_TEST_FAIL_NTH_H
 
-#include "common.h"
+#include "fail_nth_state.h"
 
 #define FAIL_NTH_CAP	2000	/* a call that makes more allocations than that is not what we think it is */
-#define SETTLE_MS	15000	/* a node that had to be reached again is there, and a lock that was recovered */
 
 /**
  * struct fail_case - one call
@@ -26,7 +25,7 @@
  * @undo: takes back what @prepare and a successful @run have done
  * @want: what @run answers without faults: a negative errno, or 0 for any success
  * @also: errnos other than ENOMEM and EFAULT that are right, 0-terminated
- * @needs: least number of allocations that must have failed, or the sweep has tested nothing
+ * @needs: least number of calls that must have ended with ENOMEM, or the sweep has tested nothing
  * @firm: no lack of memory may make it fail, though a copy may
  * @once: what it waits for comes once: a call that fails leaves not what was there, but less, and @prepare is needed
  * @grows: lines of a dump that begin so are no trace: a counter lives as long as its space, whoever opened it
@@ -49,8 +48,7 @@ struct fail_case {
 	const char *arg;
 };
 
-static unsigned int fail_problems;
-static const struct fail_case *fail_now;
+static unsigned int fail_problems, fail_enomem;
 
 /* Not by EXPECT: the controls want to see problems. */
 static void __printf(2, 3) problem(const struct fail_case *c, const char *fmt, ...)
@@ -63,192 +61,6 @@ static void __printf(2, 3) problem(const struct fail_case *c, const char *fmt, .
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
 	diag("%s: %s", c->name, line);
-}
-
-/* --- the state, as lines of text --- */
-
-struct state {
-	char text[16384];
-	size_t len;
-};
-
-static void __printf(2, 3) state_add(struct state *s, const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(s->text + s->len, sizeof(s->text) - s->len, fmt, args);
-	va_end(args);
-	REQUIRE_TRUE(n >= 0 && s->len + n < sizeof(s->text));
-	s->len += n;
-}
-
-static void state_spaces(struct state *s)
-{
-	static struct rdlock_space_stat stats[16];
-	struct rdlock_space_list list = {
-		.size = sizeof(list), .count = ARRAY_SIZE(stats), .stat_size = sizeof(stats[0]),
-		.stats = (uintptr_t)stats,
-	};
-	int dev = need_dev();
-
-	REQUIRE(call(dev, RDLOCK_IOC_SPACE_LIST, &list), 0);
-	close(dev);
-	REQUIRE_TRUE(list.out_total <= ARRAY_SIZE(stats));
-	for (uint32_t i = 0; i < list.out_total; i++) {
-		struct rdlock_space_stat *st = &stats[i];
-
-		state_add(s, "space %.*s state=%u reason=%u members=%u openers=%u dev=%s\n", (int)st->out_name_len,
-			  st->out_name, st->out_state, st->out_reason, st->out_members, st->out_openers, st->out_dev);
-	}
-}
-
-/*
- * A lock that had to be recovered has another word, epoch and token, and a key that was opened again may have another
- * place: right, and no trace of a failure. All else of a line of the dump counts.
- */
-static void state_line(struct state *s, const char *space, char *line)
-{
-	static const char *const vary[] = { "word=", "epoch=", "ticket=", "token=", "table=", "index=" };
-	char *word, *rest = NULL;
-
-	state_add(s, "%s:", space);
-	for (word = strtok_r(line, "\n ", &rest); word; word = strtok_r(NULL, "\n ", &rest)) {
-		bool same = true;
-
-		for (size_t i = 0; i < ARRAY_SIZE(vary); i++)
-			same &= strncmp(word, vary[i], strlen(vary[i])) != 0;
-		if (same)
-			state_add(s, " %s", word);
-	}
-	state_add(s, "\n");
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void state_dump(struct state *s, const char *space)
-{
-	char path[320], *lines[256], *line = NULL;
-	size_t room = 0, n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/rdlock/%s/locks", space);
-	f = fopen(path, "r");
-	if (!f) {
-		/* The folder was listed and has gone since: the next look will tell. */
-		state_add(s, "%s: no dump\n", space);
-		return;
-	}
-	while (n < ARRAY_SIZE(lines) && getline(&line, &room, f) > 0)
-		lines[n++] = strdup(line);
-	fclose(f);
-	free(line);
-	REQUIRE_TRUE(n < ARRAY_SIZE(lines));
-	/* The dump's order is that of a hash and of openings. */
-	qsort(lines, n, sizeof(lines[0]), by_text);
-	for (size_t i = 0; i < n; i++) {
-		if (!fail_now->grows || strncmp(lines[i], fail_now->grows, strlen(fail_now->grows)))
-			state_line(s, space, lines[i]);
-		free(lines[i]);
-	}
-}
-
-static void state_dumps(struct state *s)
-{
-	struct dirent **names;
-	int n = scandir("/sys/kernel/debug/rdlock", &names, NULL, alphasort);
-
-	REQUIRE_TRUE(n >= 0);
-	for (int i = 0; i < n; i++) {
-		if (names[i]->d_name[0] != '.' && strcmp(names[i]->d_name, "fault"))
-			state_dump(s, names[i]->d_name);
-		free(names[i]);
-	}
-	free(names);
-}
-
-/* Objects at the RDMA devices: a queue pair or a key that an error path forgot. */
-static void state_rdma(struct state *s)
-{
-	FILE *f = popen("/sbin/rdma resource show", "re");
-	char line[256];
-	bool any = false;
-
-	REQUIRE_TRUE(f);
-	while (fgets(line, sizeof(line), f)) {
-		any = true;
-		state_add(s, "%s", line);
-	}
-	REQUIRE(pclose(f), 0);
-	REQUIRE_TRUE(any);
-}
-
-static void state_module(struct state *s)
-{
-	FILE *f = fopen("/sys/module/rdlock/refcnt", "re");
-	int refs = -1;
-
-	REQUIRE_TRUE(f && fscanf(f, "%d", &refs) == 1);
-	fclose(f);
-	state_add(s, "module refs=%d\nfds=%d\n", refs, count_fds());
-}
-
-static void state_get(struct state *s)
-{
-	s->len = 0;
-	state_spaces(s);
-	state_dumps(s);
-	state_rdma(s);
-	state_module(s);
-}
-
-static void state_diff(const struct state *want, const struct state *got)
-{
-	const char *a = want->text, *b = got->text;
-
-	while (*a || *b) {
-		int n = strcspn(a, "\n"), m = strcspn(b, "\n");
-
-		if (n != m || strncmp(a, b, n))
-			diag("  was: %.*s   is: %.*s", n, a, m, b);
-		a += n + !!a[n];
-		b += m + !!b[m];
-	}
-}
-
-/* Closing and recovering end behind the call. */
-static bool state_settles(const struct state *want, struct state *got)
-{
-	uint64_t end = in_ms(fail_now->patience_ms ?: SETTLE_MS);
-
-	for (;;) {
-		state_get(got);
-		if (got->len == want->len && !memcmp(got->text, want->text, got->len))
-			return true;
-		if (now_ns() >= end)
-			return false;
-		sleep_us(20000);
-	}
-}
-
-/* The state once nothing moves any more. */
-static void state_rest(struct state *s)
-{
-	struct state again;
-
-	state_get(s);
-	for (int i = 0; i < 100; i++) {
-		sleep_us(300000);
-		state_get(&again);
-		if (again.len == s->len && !memcmp(again.text, s->text, s->len))
-			return;
-		*s = again;
-	}
-	EXPECT_TRUE(!"the state comes to rest");
 }
 
 /* --- faults --- */
@@ -298,6 +110,7 @@ static bool fail_round(const struct fail_case *c, int fd, unsigned int n, bool *
 	int ret;
 
 	ret = fail_one(c, fd, n, fired);
+	fail_enomem += ret == -ENOMEM;
 	if (fail_as_wanted(c, ret))
 		return true;
 	if (!*fired) {
@@ -333,8 +146,10 @@ static unsigned int fail_sweep(const struct fail_case *c)
 	int fd = fail_nth_open();
 
 	REQUIRE_TRUE(fd >= 0);
-	fail_now = c;
+	state_patience_ms = c->patience_ms ?: SETTLE_MS;
+	state_grows = c->grows;
 	fail_problems = 0;
+	fail_enomem = 0;
 	state_rest(&rest);
 	for (n = 1; go && fired && n <= FAIL_NTH_CAP; n++) {
 		if (c->prepare)
@@ -359,9 +174,9 @@ static unsigned int fail_sweep(const struct fail_case *c)
 	close(fd);
 	if (go && fired && n > FAIL_NTH_CAP)
 		problem(c, "no end after %u allocations", FAIL_NTH_CAP);
-	if (failed < c->needs)
-		problem(c, "only %u allocations failed, not %u: nothing was tested", failed, c->needs);
-	diag("%s: %u allocations failed, %u problems, %llu ms", c->name, failed, fail_problems,
+	if (fail_enomem < c->needs)
+		problem(c, "ENOMEM %u times, not %u: nothing was tested", fail_enomem, c->needs);
+	diag("%s: %u faults, %u times ENOMEM, %u problems, %llu ms", c->name, failed, fail_enomem, fail_problems,
 	     (unsigned long long)((now_ns() - start) / MS));
 	return fail_problems;
 }
@@ -402,6 +217,8 @@ static const char *fail_nth_setup(void)
 	close(fd);
 	if (!fail_knob("failslab/ignore-gfp-wait", "N") || !fail_knob("failslab/verbose", "0"))
 		return "no /sys/kernel/debug/failslab: a kernel without CONFIG_FAILSLAB or its debugfs";
+	if (!fail_knob("fail_usercopy/verbose", "0"))
+		return "no /sys/kernel/debug/fail_usercopy: a kernel without CONFIG_FAULT_INJECTION_USERCOPY";
 	if (!fail_knob("fail_page_alloc/ignore-gfp-wait", "N") || !fail_knob("fail_page_alloc/min-order", "0") ||
 	    !fail_knob("fail_page_alloc/verbose", "0"))
 		return "no /sys/kernel/debug/fail_page_alloc: a kernel without CONFIG_FAIL_PAGE_ALLOC or its debugfs";
