@@ -3,7 +3,8 @@
 #
 # Words for scenarios, sourced inside the VM (busybox ash): . /vm/lib.sh
 #
-# Environment: NODE (0..), NODES, IP, SCALE, T, BOOT (1, +1 at each restart).
+# Environment: NODE (0..), NODES, IP, SCALE, T, BOOT (1, +1 at each restart), and
+# PATIENCE: limits of waiting are multiplied by it, on a kernel that is slow.
 # Results go to fd 3. Every VM prints its own plan and its own points; count
 # them in the main shell only, never in a background job or $(...).
 
@@ -124,23 +125,24 @@ sync()
 {
 	local turn
 	turn=$(vmctl arrive "$1") || bail "sync $1: no answer from the host"
-	vmctl -t "${2:-60}" passed "$1" "$turn" >/dev/null || bail "sync $1: not all nodes came"
+	vmctl -t "$((${2:-60} * PATIENCE))" passed "$1" "$turn" >/dev/null || bail "sync $1: not all nodes came"
 }
 
 # put KEY VALUE, get KEY [SECONDS]: waits for the key, prints the value.
 put() { vmctl put "$1" "$2" >/dev/null; }
-get() { vmctl -t "${2:-60}" get "$1"; }
+get() { vmctl -t "$((${2:-60} * PATIENCE))" get "$1"; }
 
 # vm kill|stop|cont|quit|start NODE: what happens to a machine, not to Linux.
 vm() { vmctl vm "$1" "$2" >/dev/null; }
 
 # --- waiting -------------------------------------------------------------
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds. Only patience: what must not take
+# longer is measured.
 wait_for()
 {
 	local end
-	end=$(($(vmctl now) + $1 * 1000000000))
+	end=$(($(vmctl now) + $1 * PATIENCE * 1000000000))
 	shift
 	until "$@"; do
 		[ "$(vmctl now)" -lt $end ] || return 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the VMs of one scenario: QEMU processes, their channels, one event loop."""
 
+import math
 import os
 import shlex
 import shutil
@@ -84,7 +85,7 @@ class Node:
         run = self.run
         return {"NODE": self.number, "NODES": run.scenario.vms, "BOOT": self.boot, "SCALE": run.scale,
                 "RXE": int(run.scenario.rxe), "MODE": "shell" if run.shell else "test",
-                "T": run.pattern.split()[0] if run.pattern else "", "CLOCK": f"{time.time():.0f}"}
+                "T": run.pattern.split()[0] if run.pattern else "", "CLOCK": f"{time.time():.0f}", "PATIENCE": math.ceil(run.times)}
 
     def serial(self):
         if self.run.shell and self.number == 0:

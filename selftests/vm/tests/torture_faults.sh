@@ -24,7 +24,7 @@ else
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 fi
 sync joined
-check "torture begins" modprobe rdlock_torture key=k hold_us=2000 seconds=40
+check "torture begins" modprobe rdlock_torture key=k hold_us=2000 seconds=34
 if [ "$NODE" = 1 ]; then
 	sleep 3
 	dark 1000000
