@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For sparse 0.6.4 (scripts/build-modules --strict): it does not know all that the headers of newer kernels use.
+ * For sparse 0.6.4 (scripts/build-modules --strict): it does not know all that newer headers use.
  */
 
 /* 7.x: per-CPU access and READ_ONCE(). The qualifiers that stay are none that sparse reports there. */
