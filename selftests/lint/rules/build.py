@@ -30,7 +30,7 @@ if "Kbuild" in names:
 
 symvers = tree / "kmod/Module.symvers"
 for folder in folders:
-    args = ["W=1e", "C=1", "CF=-Wsparse-error", "CONFIG_DEBUG_INFO_BTF_MODULES=", "-j2", "-k"]
+    args = ["W=1e", "C=1", "CF=-Wsparse-error", "CONFIG_DEBUG_INFO_BTF_MODULES=", "RDLOCK_BAD=m", "-j2", "-k"]
     if folder != "kmod" and symvers.exists():
         args.append(f"KBUILD_EXTRA_SYMBOLS={symvers}")
     status, output = kernel_make(tree / folder, args + ["modules"])

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0
+# Debug kernel, of itself: lockdep sees an inversion between a distributed lock and a mutex
+# kernels: debug
+# group: selftest
+# needs: rdlock.ko rdlock_bad.ko rdlock
+# expect: fail splat=possible circular locking dependency
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+plan 3
+check "the module loads" load_rdlock
+check "the home makes the space" rdlock space create t "$IP" --id 0
+check "the mistake is made" modprobe rdlock_bad bug=abba
