@@ -55,7 +55,8 @@ modules: ## rdlock.ko and the test modules, for the running kernel or KDIR=
 	@scripts/build-modules "$(KDIR)" "$(call modules_dir,$(KDIR))" $(MODULES_J)
 
 vm-modules:
-	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J)
+	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J) \
+		$(if $(filter debug,$(KERNEL)),RDLOCK_BAD=m)
 
 tools: ## librdlock and the rdlock command
 	@flock build/tools.lock $(MAKE) --no-print-directory -C userspace all
@@ -86,6 +87,10 @@ check-matrix: ## builds and all scenarios on each stock kernel, a table at the e
 	@scripts/deps all matrix
 	@MAKE="$(MAKE)" scripts/check-matrix $(KERNELS)
 
+check-debug: ## vm under KASAN, lockdep, kmemleak and others, on a kernel built once for it [T=]
+	@scripts/deps all debug
+	@$(MAKE) --no-print-directory vm KERNEL=debug
+
 soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE=]
 	@$(vm_run) --groups "check soak" $(T)
 soak: SCALE = 1
@@ -114,5 +119,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix soak \
+.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix check-debug soak \
 	coverage demo install clean
