@@ -99,19 +99,6 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
 }
 RDLOCK_EXPORT(__rdlock_open);
 
-/**
- * rdlock_close - close a lock
- * @lock: lock; held or wanted: it is released or withdrawn
- *
- * Context: process, sleeps; not from the lock's own rdlock_granted_fn.
- */
-void rdlock_close(struct rdlock *lock)
-{
-	might_sleep();
-	rdlock_handle_close(lock);
-}
-RDLOCK_EXPORT(rdlock_close);
-
 static void dep_acquired(struct rdlock *l, int try, unsigned long ip)
 {
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
@@ -129,11 +116,28 @@ static void dep_released(struct rdlock *l, unsigned long ip)
 }
 
 /**
+ * rdlock_close - close a lock
+ * @lock: lock; held or wanted: it is released or withdrawn
+ *
+ * Context: process, sleeps; not from the lock's own rdlock_granted_fn.
+ */
+void rdlock_close(struct rdlock *lock)
+{
+	might_sleep();
+	dep_released(lock, _RET_IP_);
+	rdlock_handle_close(lock);
+}
+RDLOCK_EXPORT(rdlock_close);
+
+/**
  * rdlock_acquire - acquire a lock
  * @lock: lock, not held by this handle
  * @mode: RDLOCK_EXCLUSIVE; RDLOCK_SHARED where the kind has it
  * @deadline: CLOCK_MONOTONIC; KTIME_MAX: for ever
  * @grant: filled on success; may be NULL
+ *
+ * The task that acquires is the owner that lockdep knows, so on a kernel with lockdep it must also release or close;
+ * who hands a held lock to another task uses rdlock_acquire_async().
  *
  * Context: process, sleeps, killable. Not from memory reclaim: the fabric may need memory to make progress.
  * Return: 0 with the lock held; nothing is held with any error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home
