@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every difference between the kernels that rdlock builds on (6.1, 6.12, 7.3), and the only file that may look at
- * LINUX_VERSION_CODE. Each block names the version, or the header, in which the interface changed.
+ * LINUX_VERSION_CODE. Each block names the version and the header in which the interface changed. What stable trees
+ * take back is told by its name (#ifndef), not by the version.
  */
 #ifndef RDLOCK_COMPAT_H
 #define RDLOCK_COMPAT_H
 
+#include <linux/crc32.h>
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
-#include <linux/stringify.h>
-#include <linux/timer.h>
 #include <linux/version.h>
 
-/* 6.13: symbol namespaces became string literals. */
+/* 6.13, linux/export.h and linux/module.h: the name of a symbol's namespace is a string. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define RDLOCK_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, "RDLOCK")
 #define RDLOCK_IMPORT_NS	MODULE_IMPORT_NS("RDLOCK")
@@ -22,7 +22,7 @@
 #define RDLOCK_IMPORT_NS	MODULE_IMPORT_NS(RDLOCK)
 #endif
 
-/* 6.15: hrtimer_init() gave way to hrtimer_setup(); Debian's 6.12 has the old one only. */
+/* 6.13, linux/hrtimer.h: hrtimer_setup() is new; later hrtimer_init() went. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void rdlock_hrtimer_setup(struct hrtimer *t, enum hrtimer_restart (*fn)(struct hrtimer *t),
 					clockid_t clock, enum hrtimer_mode mode)
@@ -34,23 +34,16 @@ static inline void rdlock_hrtimer_setup(struct hrtimer *t, enum hrtimer_restart 
 #define rdlock_hrtimer_setup hrtimer_setup
 #endif
 
-/* 6.16: from_timer() was renamed. */
-#ifndef timer_container_of
-#define timer_container_of from_timer
-#endif
-
 /*
- * 6.14: crc32c() moved from libcrc32c (with its crypto dependency) into lib/crc32.c; before, __crc32c_le() is the same
- * sum.
+ * 6.15, linux/crc32.h: __crc32c_le() is called crc32c(). The older kernels' function of that name (linux/crc32c.h) asks
+ * the crypto layer; the sum is the same.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
-#include <linux/crc32.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
 static inline u32 rdl_crc32c(u32 seed, const void *p, size_t len)
 {
 	return crc32c(seed, p, len);
 }
 #else
-#include <linux/crc32.h>
 static inline u32 rdl_crc32c(u32 seed, const void *p, size_t len)
 {
 	return __crc32c_le(seed, p, len);
