@@ -82,6 +82,12 @@ enum rdf_event {
 	RDF_EV_DEAD,	/* nothing of the link is left */
 };
 
+/* What a queue pair reported: bits of link->qp_events. */
+enum rdf_qp_event {
+	RDF_QP_BROKEN,		/* it is in error */
+	RDF_QP_REFUSED,		/* it refused what the peer asked for, and says so to the peer */
+};
+
 enum rdf_act {
 	RDF_ACT_NONE,
 	RDF_ACT_ROUTE,
@@ -166,7 +172,7 @@ struct rdf_link {
 	spinlock_t lock;
 	struct list_head node;		/* in dom->links */
 	struct work_struct work;	/* everything that sleeps, one at a time */
-	struct delayed_work timer;	/* bound of the handshake */
+	struct delayed_work timer;	/* bound of the handshake, then of a peer that was refused */
 	struct completion dead;
 
 	enum rdf_link_state state;	/* protected by @lock; written by rdf_link_event() only */
@@ -177,7 +183,8 @@ struct rdf_link {
 	bool want_open;			/* work: hand early messages over; protected by @lock */
 	enum rdf_chan_id start;		/* protected by @lock */
 	bool was_up;			/* ->up() has returned; protected by @lock */
-	unsigned long qp_error;		/* bit 0: a queue pair reported an error; atomic bit operations */
+	unsigned long qp_events;	/* enum rdf_qp_event; atomic bit operations */
+	bool refused;			/* the device refused a request of the peer's; protected by @lock */
 	struct rdf_chan chan[RDF_NR_CHANS];
 	struct ib_qp *loop_peer;	/* the responder of the loopback pair */
 

@@ -16,11 +16,14 @@ static void rdf_qp_event(struct ib_event *event, void *context)
 		if (ch->id)
 			rdma_notify(ch->id, event->event);
 		break;
+	/* May come in hard interrupt context, where the link's lock must not be taken. */
 	case IB_EVENT_QP_FATAL:
+		set_bit(RDF_QP_BROKEN, &ch->link->qp_events);
+		rdf_link_queue(ch->link);
+		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		/* May come in hard interrupt context, where the link's lock must not be taken. */
-		set_bit(0, &ch->link->qp_error);
+		set_bit(RDF_QP_REFUSED, &ch->link->qp_events);
 		rdf_link_queue(ch->link);
 		break;
 	default:

@@ -105,6 +105,7 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 		WARN_ON(!link->loop || link->state == RDF_UP);
 		link->state = RDF_UP;
 		link->err = 0;
+		link->refused = false;
 		return RDF_ACT_NONE;
 
 	case RDF_EV_DEAD:
@@ -238,6 +239,9 @@ static void rdf_link_teardown(struct rdf_link *link)
 		rdf_link_loop_destroy(link);
 	rdf_chan_teardown(&link->chan[RDF_CHAN_MSG]);
 	rdf_chan_teardown(&link->chan[RDF_CHAN_OPS]);
+	/* Destroyed queue pairs report nothing more; what they did is no news about a pair that is made anew. */
+	clear_bit(RDF_QP_BROKEN, &link->qp_events);
+	clear_bit(RDF_QP_REFUSED, &link->qp_events);
 	cancel_delayed_work_sync(&link->held_work);
 
 	if (link->loop && rdf_loop_wanted(link)) {
@@ -257,10 +261,10 @@ static void rdf_link_teardown(struct rdf_link *link)
 static void rdf_link_work(struct work_struct *work)
 {
 	struct rdf_link *link = container_of(work, struct rdf_link, work);
-	bool start, up, open;
+	bool start, up, open, refused;
 	enum rdf_chan_id which;
 
-	if (test_and_clear_bit(0, &link->qp_error))
+	if (test_and_clear_bit(RDF_QP_BROKEN, &link->qp_events))
 		rdf_link_kill(link, -EIO);
 
 	spin_lock_bh(&link->lock);
@@ -278,6 +282,9 @@ static void rdf_link_work(struct work_struct *work)
 		spin_unlock_bh(&link->lock);
 		goto out;
 	}
+	if (test_and_clear_bit(RDF_QP_REFUSED, &link->qp_events))
+		link->refused = true;
+	refused = link->refused && link->state == RDF_UP;
 	start = link->want_start;
 	which = link->start;
 	up = link->want_up;
@@ -306,6 +313,13 @@ static void rdf_link_work(struct work_struct *work)
 	}
 	if (up || open)
 		rdf_msg_open(link);
+	/*
+	 * Some devices report this before their refusal has reached the peer. If we ended the link at once, the peer's
+	 * request would be flushed, and it could not know that it was not carried out. So the peer ends the link, which
+	 * it does when it is told; we do, when it does not.
+	 */
+	if (refused)
+		queue_delayed_work(rdf_wq, &link->timer, msecs_to_jiffies(RDF_REFUSED_MS));
 out:
 	rdf_link_put(link);
 }
@@ -313,12 +327,12 @@ out:
 static void rdf_link_timeout(struct work_struct *work)
 {
 	struct rdf_link *link = container_of(to_delayed_work(work), struct rdf_link, timer);
-	bool late;
 
 	spin_lock_bh(&link->lock);
-	late = link->state == RDF_CONNECTING;
-	if (late)
+	if (link->state == RDF_CONNECTING)
 		rdf_link_fail_locked(link, -ETIMEDOUT);
+	else if (link->state == RDF_UP && link->refused)
+		rdf_link_fail_locked(link, -ECONNRESET);
 	spin_unlock_bh(&link->lock);
 }
 

@@ -164,6 +164,18 @@ int rdf_test_inject(struct rdf_link *link, int c, int event)
 	return err ? -EPROTO : 0;
 }
 
+/* As if the device had reported @event of a queue pair. */
+int rdf_test_qp_event(struct rdf_link *link, int c, int event)
+{
+	struct ib_event ev = { .event = event, .device = link->dom->dev->ib };
+
+	if (c < 0 || c >= RDF_NR_CHANS || !rdf_link_is_up(link))
+		return -EINVAL;
+	ev.element.qp = link->chan[c].qp;
+	rdf_qp_event(&ev, &link->chan[c]);
+	return 0;
+}
+
 /* ---- wrong messages ---- */
 
 /* Seals a message, then spoils it in the @how-th way, and sends it. */

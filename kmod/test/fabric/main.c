@@ -178,6 +178,9 @@ static int rdf_test_link_command(char **argv)
 	/* inject LINK CHANNEL EVENT */
 	if (!strcmp(cmd, "inject"))
 		return rdf_test_inject(l->link, n, rdf_test_num(argv, 3, 0));
+	/* qpevent LINK CHANNEL EVENT */
+	if (!strcmp(cmd, "qpevent"))
+		return rdf_test_qp_event(l->link, n, rdf_test_num(argv, 3, 0));
 	/* badmsg LINK HOW */
 	if (!strcmp(cmd, "badmsg"))
 		return rdf_test_bad_message(l->link, n);

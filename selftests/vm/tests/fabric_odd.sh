@@ -40,7 +40,7 @@ inject_all()
 }
 
 wait_for 10 rxe_active
-plan $((NODE == 0 ? 14 : 30))
+plan $((NODE == 0 ? 14 : 37))
 check "the test module loads" modprobe rdf_test
 check "every event in every state" cmd matrix
 
@@ -129,6 +129,16 @@ meet
 	check "and then it works" cmd connect "$HOME_IP" $PORT
 	check "it operates" cmd faa 4 100 8
 	check "every time " is ok 100
+
+	# Events of a queue pair that come alone. 3: a request of the peer's was refused; 1: it is broken.
+	check "a refusal is reported" cmd qpevent 4 1 3
+	check "the peer has time to end the link" is link4_downs 0
+	check "it does not, so we do" wait_for 10 is link4_downs 1
+	check "as if it had" is link4_err -104
+	check "another link" cmd connect "$HOME_IP" $PORT
+	cmd qpevent 5 0 1
+	check "a broken queue pair ends it" wait_for 10 is link5_downs 1
+	check "as an error" is link5_err -5
 }
 meet
 check "the module unloads" rmmod rdf_test
