@@ -75,7 +75,9 @@ enum rdf_event {
 	RDF_EV_DATA,	/* a valid message came: the peer is up, whatever the CM says */
 	RDF_EV_REFUSED,	/* the CM gave up making this channel */
 	RDF_EV_GONE,	/* peer disconnected, or the address or the device went away */
-	RDF_EV_KILL,	/* our own decision: error of an operation, time-out, owner */
+	RDF_EV_KILL,	/* our own decision: time-out, owner */
+	RDF_EV_FAILED,	/* a request failed, for a reason of its own */
+	RDF_EV_FLUSHED,	/* a request was flushed, for whatever reason */
 	RDF_EV_NOISE,	/* known and meaningless here */
 	RDF_EV_UNKNOWN,
 	RDF_EV_MADE,	/* loopback pair: (again) connected */
@@ -177,6 +179,7 @@ struct rdf_link {
 
 	enum rdf_link_state state;	/* protected by @lock; written by rdf_link_event() only */
 	int err;			/* first cause; protected by @lock */
+	bool flushed;			/* @err is only that requests were flushed; protected by @lock */
 	bool published;			/* the work may act on it; protected by @lock */
 	bool want_start;		/* work: begin the channel @start; protected by @lock */
 	bool want_up;			/* work: call ->up(); protected by @lock */

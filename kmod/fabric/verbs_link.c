@@ -19,6 +19,7 @@ static enum rdf_act rdf_link_dying(struct rdf_link *link, int err)
 	lockdep_assert_held(&link->lock);
 	link->state = RDF_DYING;
 	link->err = err;
+	link->flushed = false;
 	return RDF_ACT_WORK;
 }
 
@@ -101,6 +102,28 @@ static enum rdf_act rdf_link_event(struct rdf_link *link, struct rdf_chan *ch, e
 			return rdf_link_dying(link, err);
 		return RDF_ACT_NONE;
 
+	case RDF_EV_FLUSHED:
+		/*
+		 * The queue pair is in error, which does not say why. The CM breaks a pair that is refused before it
+		 * tells of the refusal; its event ends the link then, or the bound of the handshake does.
+		 */
+		if ((making && link->loop) || link->state == RDF_UP) {
+			rdf_link_dying(link, err);
+			link->flushed = true;
+			return RDF_ACT_WORK;
+		}
+		return RDF_ACT_NONE;
+
+	case RDF_EV_FAILED:
+		if (making || link->state == RDF_UP)
+			return rdf_link_dying(link, err);
+		/* The flush of another request overtook it. */
+		if (link->state == RDF_DYING && link->flushed) {
+			link->err = err;
+			link->flushed = false;
+		}
+		return RDF_ACT_NONE;
+
 	case RDF_EV_MADE:
 		WARN_ON(!link->loop || link->state == RDF_UP);
 		link->state = RDF_UP;
@@ -140,6 +163,32 @@ enum rdf_act rdf_link_post_event(struct rdf_link *link, struct rdf_chan *ch, enu
 	if (act == RDF_ACT_WORK)
 		rdf_link_queue(link);
 	return act;
+}
+
+static int rdf_status_errno(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		return -ETIMEDOUT;
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+		return -EACCES;
+	case IB_WC_WR_FLUSH_ERR:
+		/* Flushed though we did not ask for it: the queue pair broke by itself. */
+		return -ECONNRESET;
+	default:
+		return -EIO;
+	}
+}
+
+/* A request of this link failed; @status of any of its completions. */
+void rdf_link_wc_error_locked(struct rdf_link *link, enum ib_wc_status status)
+{
+	enum rdf_event ev = status == IB_WC_WR_FLUSH_ERR ? RDF_EV_FLUSHED : RDF_EV_FAILED;
+
+	if (rdf_link_event(link, NULL, ev, rdf_status_errno(status)) == RDF_ACT_WORK)
+		rdf_link_queue(link);
 }
 
 void rdf_link_fail_locked(struct rdf_link *link, int err)

@@ -42,29 +42,6 @@ static enum rdf_outcome rdf_op_outcome(const struct rdf_op *op, enum ib_wc_statu
 	return op->opcode == RDF_OP_WRITE && op->len > RDF_ONE_PACKET ? RDF_AMBIGUOUS : RDF_FAILED;
 }
 
-static int rdf_status_errno(enum ib_wc_status status)
-{
-	switch (status) {
-	case IB_WC_RETRY_EXC_ERR:
-	case IB_WC_RNR_RETRY_EXC_ERR:
-		return -ETIMEDOUT;
-	case IB_WC_REM_ACCESS_ERR:
-	case IB_WC_REM_INV_REQ_ERR:
-		return -EACCES;
-	case IB_WC_WR_FLUSH_ERR:
-		/* Flushed though we did not ask for it: the queue pair broke by itself. */
-		return -ECONNRESET;
-	default:
-		return -EIO;
-	}
-}
-
-/* A request of this link failed; @status of any of its completions. */
-void rdf_link_wc_error_locked(struct rdf_link *link, enum ib_wc_status status)
-{
-	rdf_link_fail_locked(link, rdf_status_errno(status));
-}
-
 static void rdf_pump_ops(struct rdf_link *link);
 
 static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)

@@ -29,8 +29,12 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 		return "went back";
 	if (now->state == RDF_DEAD && was->state != RDF_DEAD)
 		return "died at once";
-	if (was->state >= RDF_DYING && (now->state != was->state || now->err != was->err))
+	if (was->state >= RDF_DYING && now->state != was->state)
 		return "changed on its way down";
+	/* Only a request that says why replaces a cause that does not. */
+	if (was->state >= RDF_DYING &&
+	    now->err != (was->state == RDF_DYING && was->flushed && ev == RDF_EV_FAILED ? -EXFULL : was->err))
+		return "the cause";
 	if (was->state >= RDF_DYING && (act == RDF_ACT_WORK || act == RDF_ACT_ROUTE || act == RDF_ACT_CONNECT))
 		return "acted on its way down";
 	want = RDF_ACT_NONE;
@@ -50,16 +54,24 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 	if (was->state < RDF_DYING && now->state == RDF_DYING) {
 		if (ev == RDF_EV_OPEN && (!err || was->state != RDF_CONNECTING || chan != RDF_CH_WAIT))
 			return "down by an establishment";
-		if (ev != RDF_EV_GONE && ev != RDF_EV_KILL && ev != RDF_EV_REFUSED && ev != RDF_EV_OPEN)
+		if (ev != RDF_EV_GONE && ev != RDF_EV_KILL && ev != RDF_EV_REFUSED && ev != RDF_EV_OPEN &&
+		    ev != RDF_EV_FAILED && ev != RDF_EV_FLUSHED)
 			return "down by a harmless event";
+		if (ev == RDF_EV_FLUSHED && was->state == RDF_CONNECTING)
+			return "the cause of a flush is still to come";
+		if (now->flushed != (ev == RDF_EV_FLUSHED))
+			return "whether there may be a better cause";
 		if (ev == RDF_EV_REFUSED &&
 		    (was->state != RDF_CONNECTING || chan == RDF_CH_OPEN || chan == RDF_CH_IDLE))
 			return "an established channel cannot be refused";
 		if (now->err != -EXFULL || act != RDF_ACT_WORK)
 			return "down";
 	}
-	if (was->state < RDF_DYING && (ev == RDF_EV_GONE || ev == RDF_EV_KILL) && now->state != RDF_DYING)
+	if (was->state < RDF_DYING && (ev == RDF_EV_GONE || ev == RDF_EV_KILL || ev == RDF_EV_FAILED) &&
+	    now->state != RDF_DYING)
 		return "not down";
+	if (was->state == RDF_UP && ev == RDF_EV_FLUSHED && now->state != RDF_DYING)
+		return "not down by a flush";
 	if (ev == RDF_EV_UNKNOWN && act != RDF_ACT_ODD)
 		return "an unknown event is not counted";
 	return NULL;
@@ -75,7 +87,7 @@ static int rdf_test_pick(int *number, int n)
 }
 
 #define RDF_TEST_COMBINATIONS \
-	(2 * (RDF_DEAD + 1) * (RDF_CH_OPEN + 1) * (RDF_CH_OPEN + 1) * RDF_NR_CHANS * (RDF_EV_UNKNOWN + 1) * 2)
+	(2 * (RDF_DEAD + 1) * (RDF_CH_OPEN + 1) * (RDF_CH_OPEN + 1) * RDF_NR_CHANS * (RDF_EV_UNKNOWN + 1) * 2 * 2)
 
 /* One combination of states, channel and event. Return: 0, 1: the link went up, negative: it went wrong. */
 static int rdf_test_matrix_one(struct rdf_link *was, struct rdf_link *now, int number)
@@ -87,11 +99,13 @@ static int rdf_test_matrix_one(struct rdf_link *was, struct rdf_link *now, int n
 	enum rdf_chan_id c = rdf_test_pick(&number, RDF_NR_CHANS);
 	enum rdf_event ev = rdf_test_pick(&number, RDF_EV_UNKNOWN + 1);
 	int err = rdf_test_pick(&number, 2) ? -EXFULL : 0;
+	bool flushed = rdf_test_pick(&number, 2);
 	const char *wrong;
 	enum rdf_act act;
 
 	/* Only an establishment comes with and without an error. */
-	if (ev == RDF_EV_REFUSED || ev == RDF_EV_GONE || ev == RDF_EV_KILL)
+	if (ev == RDF_EV_REFUSED || ev == RDF_EV_GONE || ev == RDF_EV_KILL || ev == RDF_EV_FAILED ||
+	    ev == RDF_EV_FLUSHED)
 		err = -EXFULL;
 	else if (ev != RDF_EV_OPEN)
 		err = 0;
@@ -99,6 +113,7 @@ static int rdf_test_matrix_one(struct rdf_link *was, struct rdf_link *now, int n
 	now->active = active;
 	now->state = state;
 	now->err = state >= RDF_DYING ? -EBADE : 0;
+	now->flushed = state >= RDF_DYING && flushed;
 	now->want_up = false;
 	now->chan[RDF_CHAN_MSG].state = msg;
 	now->chan[RDF_CHAN_OPS].state = ops;
@@ -131,9 +146,9 @@ int rdf_test_matrix(void)
 	}
 	/*
 	 * By OPEN without error: 2 channels, active and passive. By DATA, passive: 5 states of MSG, 2 of OPS, 2
-	 * channels, and twice because the error makes no difference.
+	 * channels, and twice because the error makes no difference. All twice, as nothing was flushed before.
 	 */
-	if (!err && ups != 2 * 2 + 2 * 5 * 2 * 2) {
+	if (!err && ups != 2 * (2 * 2 + 2 * 5 * 2 * 2)) {
 		pr_err("%d ways up\n", ups);
 		err = -EPROTO;
 	}
@@ -173,6 +188,17 @@ int rdf_test_qp_event(struct rdf_link *link, int c, int event)
 		return -EINVAL;
 	ev.element.qp = link->chan[c].qp;
 	rdf_qp_event(&ev, &link->chan[c]);
+	return 0;
+}
+
+/* As if one request had ended with status @first and another at once after it with @second. */
+int rdf_test_wc(struct rdf_link *link, int first, int second)
+{
+	spin_lock_bh(&link->lock);
+	rdf_link_wc_error_locked(link, first);
+	if (second)
+		rdf_link_wc_error_locked(link, second);
+	spin_unlock_bh(&link->lock);
 	return 0;
 }
 

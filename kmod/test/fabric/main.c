@@ -181,6 +181,9 @@ static int rdf_test_link_command(char **argv)
 	/* qpevent LINK CHANNEL EVENT */
 	if (!strcmp(cmd, "qpevent"))
 		return rdf_test_qp_event(l->link, n, rdf_test_num(argv, 3, 0));
+	/* wc LINK STATUS [STATUS] */
+	if (!strcmp(cmd, "wc"))
+		return rdf_test_wc(l->link, n, rdf_test_num(argv, 3, 0));
 	/* badmsg LINK HOW */
 	if (!strcmp(cmd, "badmsg"))
 		return rdf_test_bad_message(l->link, n);
@@ -259,8 +262,8 @@ static ssize_t rdf_test_cmd_write(struct file *file, const char __user *buf, siz
 		if (*word)
 			argv[n++] = word;
 	if (n) {
-		/* This one comes while another waits for its operations; the scenario closes nothing meanwhile. */
-		bool alone = strcmp(argv[0], "kill");
+		/* These come while another waits; the scenario closes nothing meanwhile. */
+		bool alone = strcmp(argv[0], "kill") && strcmp(argv[0], "wc");
 
 		if (alone)
 			mutex_lock(&rdf_test.mutex);

@@ -40,7 +40,7 @@ inject_all()
 }
 
 wait_for 10 rxe_active
-plan $((NODE == 0 ? 14 : 37))
+plan $((NODE == 0 ? 14 : 42))
 check "the test module loads" modprobe rdf_test
 check "every event in every state" cmd matrix
 
@@ -139,6 +139,23 @@ meet
 	cmd qpevent 5 0 1
 	check "a broken queue pair ends it" wait_for 10 is link5_downs 1
 	check "as an error" is link5_err -5
+
+	# 5: flushed, which is what other queues see of 12, retries exhausted.
+	check "one more link" cmd connect "$HOME_IP" $PORT
+	cmd wc 6 5 12
+	check "a flush ends it" wait_for 10 is link6_downs 1
+	check "the cause is the request that failed" is link6_err -110
+}
+meet
+
+# The CM breaks a pair that is refused before it says so: the flush comes first, and does not hide the reason.
+[ "$NODE" = 0 ] && { fault accept_hold 1; echo 1000 >$FAULT/accept_hold_ms; }
+meet
+[ "$NODE" = 1 ] && {
+	(fails_with "No such file" cmd connect "$HOME_IP" $PORT 4000 99) &
+	sleep 0.3
+	check "flushed while connecting" cmd wc 7 5
+	check "the refusal is told" wait $!
 }
 meet
 check "the module unloads" rmmod rdf_test
