@@ -69,7 +69,7 @@ lint: ## style, static checks, the project's own rules
 	@selftests/lint/run
 
 sim: ## the lock protocols in the simulator [SEED= NODES= SECONDS= EXHAUSTIVE=1 WORLD=]
-	@$(MAKE) --no-print-directory -C selftests/sim check \
+	@$(MAKE) --no-print-directory -C selftests/sim check $(MODULES_J) \
 		$(if $(SEED),SEED=$(SEED)) $(if $(NODES),NODES=$(NODES)) $(if $(SECONDS),SECONDS=$(SECONDS))
 
 user: tools ## the library and the command against a pretended /dev/rdlock
