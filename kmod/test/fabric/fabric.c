@@ -57,7 +57,7 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 		if (ev != RDF_EV_GONE && ev != RDF_EV_KILL && ev != RDF_EV_REFUSED && ev != RDF_EV_OPEN &&
 		    ev != RDF_EV_FAILED && ev != RDF_EV_FLUSHED)
 			return "down by a harmless event";
-		if (ev == RDF_EV_FLUSHED && was->state == RDF_CONNECTING)
+		if (was->state == RDF_CONNECTING && ev == RDF_EV_FLUSHED)
 			return "the cause of a flush is still to come";
 		if (now->flushed != (ev == RDF_EV_FLUSHED))
 			return "whether there may be a better cause";
