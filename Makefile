@@ -110,6 +110,10 @@ install: modules tools ## module, library, command and man pages on this host [D
 	install -D -m 0644 $(call modules_dir,$(KDIR))/kmod/rdlock.ko \
 		$(DESTDIR)/lib/modules/$(call release,$(KDIR))/extra/rdlock.ko
 	[ -n "$(DESTDIR)" ] || depmod $(call release,$(KDIR))
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/src/rdlock/include/linux kmod/include/linux/rdlock.h
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/src/rdlock/include/uapi/linux uapi/linux/rdlock.h
+	install -D -m 0644 $(call modules_dir,$(KDIR))/Module.symvers \
+		$(DESTDIR)$(PREFIX)/src/rdlock/$(call release,$(KDIR))/Module.symvers
 	$(MAKE) --no-print-directory -C userspace install DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)"
 	install -D -m 0644 -t $(DESTDIR)/lib/udev/rules.d packaging/udev/*.rules
 	install -D -m 0644 -t $(DESTDIR)/usr/lib/sysusers.d packaging/sysusers.d/*.conf
