@@ -4,7 +4,7 @@
 # group: selftest
 # rxe: no
 # needs: rdlock.ko rdlock_bad.ko
-# expect: fail splat=vm: stays: rdlock_bad
+# expect: fail splat=vm: stays:.* rdlock_bad
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 1
