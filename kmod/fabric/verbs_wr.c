@@ -58,7 +58,7 @@ static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	rdf_op_unmap(link, op);
 
-	if (status == IB_WC_SUCCESS && rdf_fault(RDF_FAULT_op_ambig))
+	if (status == IB_WC_SUCCESS && (op->undone || rdf_fault(RDF_FAULT_op_ambig)))
 		status = IB_WC_RETRY_EXC_ERR;
 	op->status = status;
 	op->outcome = rdf_op_outcome(op, status);
@@ -107,11 +107,13 @@ static int rdf_op_post(struct rdf_link *link, struct rdf_op *op, unsigned int sl
 	if (rdf_op_atomic(op)) {
 		bool cas = op->opcode == RDF_OP_CAS;
 
+		op->undone = cas && rdf_fault(RDF_FAULT_cas_lost);
+		cas = cas && !op->undone;
 		wr = &awr.wr;
 		wr->opcode = cas ? IB_WR_ATOMIC_CMP_AND_SWP : IB_WR_ATOMIC_FETCH_AND_ADD;
 		awr.remote_addr = op->to.addr;
 		awr.rkey = op->to.rkey;
-		awr.compare_add = op->arg[0];
+		awr.compare_add = op->undone ? 0 : op->arg[0];
 		awr.swap = cas ? op->arg[1] : 0;
 		sge.addr = link->slot_dma + (u64)slot * RDF_SLOT_STRIDE;
 		sge.length = sizeof(u64);
@@ -174,6 +176,7 @@ static int rdf_op_submit(struct rdf_link *link, struct rdf_op *op)
 		return -ENOTCONN;
 	op->link = link;
 	op->posted = false;
+	op->undone = false;
 	op->old = 0;
 	list_add_tail(&op->node, &link->deferred);
 	rdf_pump_ops(link);
