@@ -370,6 +370,8 @@ void rdlock_agent_lease(struct rdlock_agent *a)
 	spin_lock_bh(&a->lock);
 	if (a->registered)
 		rdlock_agent_event(a, &ev);
+	else if (a->unsure && !READ_ONCE(a->opens))
+		rdlock_agent_kick(a);
 	spin_unlock_bh(&a->lock);
 }
 
@@ -383,6 +385,11 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 		a->registered = false;
 		rdlock_agent_drop_slot(a);
 		rdlock_agent_event(a, &ev);
+	}
+	if (a->unsure) {
+		/* The home evicted us, or is another one: now it certainly does not know us. */
+		a->unsure = false;
+		rdlock_agent_kick(a);
 	}
 	list_for_each_entry_safe(l, n, &a->queue, node) {
 		if (!all && l->deadline != KTIME_MAX && !l->try)

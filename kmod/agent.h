@@ -44,6 +44,8 @@ struct rdlock_agent_key {
  *   space->agents_mutex.
  * @open_err: the home refused, negative errno. Protected by @lock.
  * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
+ * @unsure: it may still, or may without our knowledge: an OPEN was not answered; or a CLOSE was sent in session
+ *   @session, and no heartbeat after number @close_hb is acknowledged. Never with @registered. Protected by @lock.
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
  *   fabric's.
  * @core: the protocol
@@ -71,6 +73,8 @@ struct rdlock_agent {
 	spinlock_t lock;
 	int open_err;
 	bool registered;
+	bool unsure;
+	u32 close_hb;
 	struct rdl_lock core;
 	struct list_head queue;
 	struct list_head handles;

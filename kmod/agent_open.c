@@ -20,6 +20,17 @@
  */
 #define AGENT_AGAIN_MS	600
 
+/* What we asked may have been done, and only asking again, and then closing it, makes sure that it is not for ever. */
+static void agent_is_unsure(struct rdlock_agent *a)
+{
+	spin_lock_bh(&a->lock);
+	if (!a->registered) {
+		a->unsure = true;
+		a->session = 0;
+	}
+	spin_unlock_bh(&a->lock);
+}
+
 /* One round of asking the home to open the lock; true: go on, something else may be to do. */
 static bool agent_register(struct rdlock_agent *a)
 {
@@ -35,7 +46,7 @@ static bool agent_register(struct rdlock_agent *a)
 	struct rdl_event ev = {};
 	u32 no, old_table = 0, old_slot = 0;
 	bool had = false, moved = false, stale, again;
-	int err;
+	int err, rep_err;
 
 	req.o.obj = RDL_OBJ_LOCK;
 	req.o.kind = a->key.kind;
@@ -56,6 +67,8 @@ static bool agent_register(struct rdlock_agent *a)
 	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
 	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
 		rdlock_session_opening(space, -1);
+		if (err != -EAGAIN)
+			agent_is_unsure(a);
 		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
 		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))
 			return false;
@@ -68,6 +81,7 @@ static bool agent_register(struct rdlock_agent *a)
 	 * and only the table and slot that the agent knows of are ever taken out again.
 	 */
 	mutex_lock(&space->agents_mutex);
+	rep_err = err;
 	stale = no != READ_ONCE(space->session.no);
 	if (!err && !stale) {
 		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
@@ -77,6 +91,8 @@ static bool agent_register(struct rdlock_agent *a)
 		if (!moved && rdlock_agent_store_slot(a, table, slot))
 			err = -ENOMEM;
 	}
+	if (!rep_err && (err || stale))
+		agent_is_unsure(a);
 	rdlock_session_opening(space, -1);
 	if (stale || moved) {
 		mutex_unlock(&space->agents_mutex);
@@ -118,6 +134,7 @@ static bool agent_register(struct rdlock_agent *a)
 		a->core.st = RDL_ST_LOST;
 		a->core.nq = nq;
 		a->registered = true;
+		a->unsure = false;
 		a->open_err = 0;
 		rdlock_stat_inc(space, open);
 		ev.type = RDL_EV_REJOIN;
@@ -129,21 +146,60 @@ static bool agent_register(struct rdlock_agent *a)
 	return true;
 }
 
+/* Is the home certain not to know us, as far as we do not know better? Else *@later: what to do can be done now. */
+static bool agent_is_forgotten(struct rdlock_agent *a, bool *later)
+{
+	struct rdlock_session *s = &a->space->session;
+	bool acked;
+
+	lockdep_assert_held(&a->lock);
+	if (!a->unsure || READ_ONCE(s->stopped))
+		return true;
+	spin_lock_bh(&a->space->lock);
+	acked = a->session == s->no && (s32)(s->hb_acked - a->close_hb) > 0;
+	if (a->session == s->no)
+		s->lease_low = true;	/* come back with the acknowledgement */
+	else
+		*later = s->up;
+	spin_unlock_bh(&a->space->lock);
+	return acked;
+}
+
+/* The CLOSE was sent while session @no stood, or just before. It may be lost until something behind it has arrived. */
+static void agent_closing(struct rdlock_agent *a, u32 no)
+{
+	struct rdlock_session *s = &a->space->session;
+
+	spin_lock_bh(&a->lock);
+	a->registered = false;
+	rdlock_agent_drop_slot(a);
+	a->unsure = true;
+	spin_lock_bh(&a->space->lock);
+	a->close_hb = s->hb;
+	a->session = s->no == no ? no : 0;
+	s->lease_low = true;
+	spin_unlock_bh(&a->space->lock);
+	spin_unlock_bh(&a->lock);
+	rdlock_agent_stop_timer(a);
+}
+
 /*
  * Nobody has it open: tell the home and go, if the core is at rest. A home that is not told would hold the key for us
- * for ever. So while the link is down the agent stays: the next session begins with a look at it, and if there is none
- * it is not registered any more. Return: true if there was no memory to tell it: come back.
+ * for ever. So while the link is down, or may go down with what we said, the agent stays: the next session begins with
+ * a look at it, and if there is none it is not registered any more. Return: true if it could not be told now: come
+ * back.
  */
 bool rdlock_agent_retire(struct rdlock_agent *a)
 {
 	struct rdlock_space *space = a->space;
 	struct rdl_msg m = { .type = RDL_MSG_CLOSE };
-	bool idle, known;
+	bool idle, known, later = false;
+	u32 no = READ_ONCE(space->session.no);
 	int err;
 
 	lockdep_assert_held(&space->agents_mutex);
 	spin_lock_bh(&a->lock);
-	idle = !a->registered || rdl_idle(&a->core);
+	idle = a->registered ? rdl_idle(&a->core) : agent_is_forgotten(a, &later);
 	/* Of another instance nothing here is known to the home, though it is not revoked yet. */
 	known = a->registered && !READ_ONCE(space->session.other_instance);
 	m.table = cpu_to_le32(a->table);
@@ -151,7 +207,7 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	m.epoch = cpu_to_le32(a->core.epoch);
 	spin_unlock_bh(&a->lock);
 	if (!idle)
-		return false;
+		return later;
 	if (known) {
 		err = rdlock_session_send(space, &m, sizeof(m));
 		if (err == -ENOMEM)
@@ -160,6 +216,10 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 			rdlock_stat_inc(space, close);
 		else if (!READ_ONCE(space->session.stopped))
 			return false;
+		if (!err && !space->session.local) {
+			agent_closing(a, no);
+			return false;
+		}
 	}
 	spin_lock_bh(&a->lock);
 	a->registered = false;
@@ -205,8 +265,7 @@ void rdlock_agent_work(struct work_struct *work)
 			mutex_lock(&space->agents_mutex);
 			a->asking = false;
 			/* Whoever closed it meanwhile has left the end to us. */
-			if (!more && !a->opens)
-				later = rdlock_agent_retire(a);
+			later = !more && !a->opens && rdlock_agent_retire(a);
 			mutex_unlock(&space->agents_mutex);
 		}
 		if (later) {

@@ -52,6 +52,8 @@ void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
 	 * Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not.
 	 */
 	if (s->up && s->hb - hb < RDLOCK_NR_HB) {
+		if ((s32)(hb - s->hb_acked) > 0)
+			s->hb_acked = hb;
 		end = s->hb_sent[hb % RDLOCK_NR_HB] + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC;
 		if (end > s->lease_end) {
 			s->lease_end = end;

@@ -49,7 +49,9 @@ struct rdlock_space;
  * @inc: own incarnation. Protected by space->lock.
  * @home_inc, @home_node: the home's. Protected by space->lock.
  * @lease_end: boottime ns; U64_MAX when @local. Protected by space->lock.
- * @lease_low: an agent holds back a grant until the lease is renewed. Protected by space->lock.
+ * @lease_low: an agent wants to know when the lease is renewed: it holds back a grant, or its CLOSE may be lost until
+ *   then. Protected by space->lock.
+ * @hb_acked: number of the last heartbeat acknowledged. Protected by space->lock.
  * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by
  *   space->lock.
  * @hello_sent: boottime ns of this link's HELLO, where the lease of a new session starts; 0: not sent. Protected by
@@ -82,6 +84,7 @@ struct rdlock_session {
 	u64 lease_end;
 	bool lease_low;
 	u32 hb;
+	u32 hb_acked;
 	u64 hb_sent[RDLOCK_NR_HB];
 	u64 hello_sent;
 	int last_err;

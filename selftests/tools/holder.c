@@ -6,6 +6,8 @@
  *	Acquires; -n tries, -w sets a deadline. Prints "held token=X flags=F ms=M" or "failed ERRNO ms=M" (and
  *	ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
  *	prints "lost ERRNO" (3).
+ *   holder open KEY
+ *	Opens the key, wants nothing, and prints "open"; until it is killed.
  *   holder storm KEY [-t PROCESSES] [-n KILLS]
  *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
  *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
@@ -80,6 +82,19 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 	}
 	printf("released\n");
 	return 0;
+}
+
+static int keep_open(const char *key)
+{
+	int lock = open_key(key);
+
+	if (lock < 0) {
+		printf("failed %s\n", strerrorname_np(-lock));
+		return 1;
+	}
+	printf("open\n");
+	for (;;)
+		pause();
 }
 
 static void __attribute__((noreturn)) storm_child(const char *key, uint8_t *where)
@@ -161,7 +176,7 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 
 static int usage(void)
 {
-	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder storm KEY [-t PROCESSES] [-n KILLS]\n", stderr);
+	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder open KEY\nholder storm KEY [-t PROCESSES] [-n KILLS]\n", stderr);
 	return 2;
 }
 
@@ -177,6 +192,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 3)
 		return usage();
+	if (!strcmp(argv[1], "open"))
+		return keep_open(argv[2]);
 	storms = !strcmp(argv[1], "storm");
 	if (!storms && strcmp(argv[1], "hold"))
 		return usage();
