@@ -83,6 +83,7 @@ struct rdlock_peer {
 	struct rdlock_member *member;	/* set when welcomed; home->lock */
 	struct xarray mrs;		/* chunk number -> rdf_mr; home->mutex */
 	struct work_struct dead_work;
+	struct delayed_work hello_work;	/* it may have died before it said who it is */
 };
 
 /* A node of the space, from its first welcome to its eviction or good-bye. */

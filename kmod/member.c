@@ -235,9 +235,24 @@ static bool peer_recv(struct rdf_link *link, struct rdf_rx *rx)
 	return false;
 }
 
+/* The node speaks first. While it has not, nothing is sent to it and nobody expects it: its death would not be seen. */
 static void peer_up(struct rdf_link *link)
 {
-	/* The node speaks first. */
+	struct rdlock_peer *peer = rdf_link_ctx(link);
+
+	queue_delayed_work(peer->home->wq, &peer->hello_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
+}
+
+static void hello_work(struct work_struct *work)
+{
+	struct rdlock_peer *peer = container_of(to_delayed_work(work), struct rdlock_peer, hello_work);
+	bool stranger;
+
+	spin_lock_bh(&peer->home->lock);
+	stranger = !peer->member;
+	spin_unlock_bh(&peer->home->lock);
+	if (stranger)
+		rdf_link_kill(peer->link, -ETIMEDOUT);
 }
 
 static void peer_down(struct rdf_link *link, int err)
@@ -271,6 +286,7 @@ static void dead_work(struct work_struct *work)
 	struct rdlock_home *home = peer->home;
 	struct rdlock_member *m;
 
+	cancel_delayed_work(&peer->hello_work);	/* of our ordered queue, so it does not run now */
 	mutex_lock(&home->mutex);
 	rdlock_home_rx_purge(home, peer->link);
 	peer_rights_end(peer);
@@ -321,6 +337,7 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	peer->link = rdf_link_get(link);
 	xa_init(&peer->mrs);
 	INIT_WORK(&peer->dead_work, dead_work);
+	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
 	list_add_tail(&peer->list, &home->peers);
 	spin_unlock_bh(&home->lock);
