@@ -157,7 +157,8 @@ static void rdf_exec_wait(struct rdf_link *link, struct rdf_exec *exec)
 
 /*
  * Post a local request (registration, invalidation) on the pair and wait for it. One at a time: the send queue has one
- * place for it. Context: process, sleeps, bounded as draining is. Return: 0, -ENOTCONN, -EIO.
+ * place for it. Context: process, sleeps, bounded as draining is. Return: 0; -ENOTCONN: the pair is away, or ended with
+ * it; -EIO: the device refused it.
  */
 int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr)
 {
@@ -186,7 +187,7 @@ int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr)
 	if (exec.status == IB_WC_SUCCESS)
 		return 0;
 	rdf_link_kill(link, -EIO);
-	return -EIO;
+	return exec.status == IB_WC_WR_FLUSH_ERR ? -ENOTCONN : -EIO;
 }
 
 /* ---- probe ---- */
@@ -273,7 +274,7 @@ int rdf_loop_probe(struct rdf_link *link)
 	*(u64 *)rdf_mem_va(mem) = w;
 	mr = rdf_mr_reg(mem, RDF_ACCESS_ATOMIC);
 	if (IS_ERR(mr)) {
-		err = PTR_ERR(mr);
+		err = PTR_ERR(mr) == -ENOTCONN ? -EIO : PTR_ERR(mr);
 		goto free_mem;
 	}
 	p->to = rdf_mr_addr(mr);
