@@ -158,7 +158,7 @@ static bool agent_is_forgotten(struct rdlock_agent *a, bool *later)
 	spin_lock_bh(&a->space->lock);
 	acked = a->session == s->no && (s32)(s->hb_acked - a->close_hb) > 0;
 	if (a->session == s->no)
-		s->lease_low = true;	/* come back with the acknowledgement */
+		s->lease_low = true;	/* come back when it is acknowledged */
 	else
 		*later = s->up;
 	spin_unlock_bh(&a->space->lock);

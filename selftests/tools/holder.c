@@ -176,7 +176,8 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 
 static int usage(void)
 {
-	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder open KEY\nholder storm KEY [-t PROCESSES] [-n KILLS]\n", stderr);
+	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder open KEY\nholder storm KEY [-t PROCESSES] [-n KILLS]\n",
+	      stderr);
 	return 2;
 }
 

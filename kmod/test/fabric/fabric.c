@@ -23,6 +23,7 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 {
 	enum rdf_chan_state other = was->chan[!c].state;
 	enum rdf_chan_state chan = was->chan[c].state;
+	bool flush = ev == RDF_EV_FLUSHED;
 	enum rdf_act want;
 
 	if (now->state < was->state)
@@ -57,9 +58,9 @@ static const char *rdf_test_step_wrong(const struct rdf_link *was, const struct 
 		if (ev != RDF_EV_GONE && ev != RDF_EV_KILL && ev != RDF_EV_REFUSED && ev != RDF_EV_OPEN &&
 		    ev != RDF_EV_FAILED && ev != RDF_EV_FLUSHED)
 			return "down by a harmless event";
-		if (was->state == RDF_CONNECTING && ev == RDF_EV_FLUSHED)
+		if (was->state == RDF_CONNECTING && flush)
 			return "the cause of a flush is still to come";
-		if (now->flushed != (ev == RDF_EV_FLUSHED))
+		if (now->flushed != flush)
 			return "whether there may be a better cause";
 		if (ev == RDF_EV_REFUSED &&
 		    (was->state != RDF_CONNECTING || chan == RDF_CH_OPEN || chan == RDF_CH_IDLE))
