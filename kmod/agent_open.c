@@ -67,7 +67,7 @@ static bool agent_register(struct rdlock_agent *a)
 	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
 	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
 		rdlock_session_opening(space, -1);
-		if (err != -EAGAIN)
+		if (err != -EAGAIN && no)
 			agent_is_unsure(a);
 		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
 		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))

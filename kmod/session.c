@@ -115,8 +115,11 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	if (!err)
 		wait_for_completion_timeout(&call.done, msecs_to_jiffies(RDLOCK_CALL_MS));
 	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
-	if (err)
+	if (err) {
+		if (err == -ENOTCONN)
+			*no = 0;
 		return err;
+	}
 	if (call.err == -ETIMEDOUT && !s->local) {
 		/* A home that answers nothing for so long is as good as gone: let the link be made anew. */
 		spin_lock_bh(&space->lock);

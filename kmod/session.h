@@ -121,7 +121,7 @@ int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool in
  * rdlock_session_call - one request and its answer
  * @msg, @len: the request; its number is filled in
  * @reply: the answer's header and payload, room for @reply_len
- * @no: set to the number of the session that was asked, also on an error
+ * @no: set to the number of the session that was asked, also on an error; 0: there was none, nothing was sent
  *
  * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, -ENOMEM, or the error the home
  * answered.
