@@ -108,6 +108,9 @@ static bool agent_register(struct rdlock_agent *a)
 		again = a->registered;
 		if (!again)
 			a->open_err = err;
+		/* Of a home that has no such key, or one of another kind: we are not among its openers. */
+		if (err == -ENOSPC || err == -EEXIST)
+			a->unsure = false;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
