@@ -20,14 +20,21 @@
  */
 #define AGENT_AGAIN_MS	600
 
-/* What we asked may have been done, and only asking again, and then closing it, makes sure that it is not for ever. */
+/*
+ * What we asked may have been done, and only asking again, and then closing it, makes sure that it is not for ever. Not
+ * if the session is lost: then all that we asked in it is void, and rdlock_agent_lose() may have been here already.
+ */
 static void agent_is_unsure(struct rdlock_agent *a)
 {
+	struct rdlock_session *s = &a->space->session;
+
 	spin_lock_bh(&a->lock);
-	if (!a->registered) {
+	spin_lock_bh(&a->space->lock);
+	if (!a->registered && !s->lost) {
 		a->unsure = true;
 		a->session = 0;
 	}
+	spin_unlock_bh(&a->space->lock);
 	spin_unlock_bh(&a->lock);
 }
 
