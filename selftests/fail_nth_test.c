@@ -512,7 +512,7 @@ TEST(kernel_calls, 1200)
 			.undo = kernel_undoes, .firm = !strcmp(how, "firm"), .needs = !strcmp(how, "allocates"),
 		};
 
-		/* Once without a fault: what stays as long as the space does, such as cells, is no trace of a failure. */
+		/* Once without a fault: what stays as long as the space does, as cells do, is no trace of a failure. */
 		kernel_prepares(&c);
 		EXPECT(kernel_runs(&c), 0);
 		kernel_undoes(&c);
