@@ -24,61 +24,6 @@
 #include "wait.h"
 #include "compat.h"
 
-/* ---- actions ---- */
-
-static void handle_wake(struct rdlock *l)
-{
-	/* Order: the state was stored before; pairs with set_current_state() in the sleeper (prepare_to_wait()). */
-	wake_up_all(&l->wq);
-	if (l->fn && queue_work(rdlock_fn_wq, &l->work))
-		rdlock_agent_get(l->agent);
-}
-
-static void act_deliver(struct rdlock_agent *a, const struct rdl_action *act)
-{
-	struct rdlock *l = list_first_entry_or_null(&a->queue, struct rdlock, node);
-
-	lockdep_assert_held(&a->lock);
-	if (WARN_ON_ONCE(!l || a->user))
-		return;
-	list_del_init(&l->node);
-	a->user = l;
-	l->grant.token = act->val;
-	l->grant.instance = READ_ONCE(a->space->instance);
-	l->grant.flags = act->arg;
-	rdlock_stat_inc(a->space, grant);
-	if (act->arg & RDLOCK_GRANT_LOCAL)
-		rdlock_stat_inc(a->space, grant_local);
-	if (act->arg & RDLOCK_GRANT_OWNER_DIED)
-		rdlock_stat_inc(a->space, owner_died);
-	WRITE_ONCE(l->state, RDLOCK_FD_GRANTED);
-	handle_wake(l);
-}
-
-static void waiter_fail(struct rdlock_agent *a, struct rdlock *l, int err)
-{
-	lockdep_assert_held(&a->lock);
-	list_del_init(&l->node);
-	if (err == -EAGAIN)
-		rdlock_stat_inc(a->space, busy);
-	l->err = err;
-	WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
-	handle_wake(l);
-}
-
-static void act_fail(struct rdlock_agent *a, const struct rdl_action *act)
-{
-	struct rdlock *l;
-
-	if (WARN_ON_ONCE(list_empty(&a->queue)))
-		return;
-	if (act->type == RDL_ACT_FAIL_HEAD)
-		l = list_first_entry(&a->queue, struct rdlock, node);
-	else
-		l = list_last_entry(&a->queue, struct rdlock, node);
-	waiter_fail(a, l, -(int)act->arg);
-}
-
 static void act_timer(struct rdlock_agent *a, u64 ns)
 {
 	/*
@@ -95,190 +40,163 @@ static void act_timer(struct rdlock_agent *a, u64 ns)
 	hrtimer_start(&a->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
-static void act_message(struct rdlock_agent *a, const struct rdl_action *act)
+/* The bytes of the version that the core speaks of from now on. Of a damaged body there are none. */
+static void act_take(struct rdlock_agent *a, const struct rdl_action *act, const u8 *value)
 {
-	struct {
-		struct rdl_msg h;
-		struct rdl_msg_claim c;
-	} m = {};
-	u32 len = sizeof(m.h);
+	if (act->arg)
+		value = a->parked;
+	if (value)
+		memcpy(a->value, value, sizeof(a->value));
+	else
+		memset(a->value, 0, sizeof(a->value));
+}
 
+/* @refused: posts of this event that were refused; after one of them no later one may go. */
+static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const struct rdl_action *act,
+		    const struct rdl_event *ev, const u8 *value, u8 *refused, unsigned int *n)
+{
 	switch (act->type) {
-	case RDL_ACT_CLAIM:
-		m.h.type = RDL_MSG_CLAIM;
-		m.h.ticket = cpu_to_le32(act->claim.ticket);
-		m.c.what = act->claim.what;
-		m.c.mode = act->claim.mode;
-		m.c.nx = cpu_to_le32(act->claim.nx);
-		m.c.handed_epoch = cpu_to_le32(act->claim.handed_epoch);
-		m.c.handed_ticket = cpu_to_le32(act->claim.handed_ticket);
-		m.c.ver = cpu_to_le64(act->claim.ver);
-		m.c.vflags = cpu_to_le32(act->claim.vflags);
-		len = sizeof(m);
+	case RDL_ACT_POST_CAS:
+	case RDL_ACT_POST_FAA:
+	case RDL_ACT_POST_READ_SLOTS:
+	case RDL_ACT_POST_READ_VALUE:
+	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_WRITE_SLOT:
+		if ((*n || !rdlock_agent_post(a, act)) && !WARN_ON_ONCE(*n == RDLOCK_AGENT_REFUSED))
+			refused[(*n)++] = act->type;
 		break;
-	case RDL_ACT_ROLL:
-		m.h.type = RDL_MSG_ROLL_REQ;
+	case RDL_ACT_DELIVER:
+		rdlock_agent_deliver(a, act);
+		break;
+	case RDL_ACT_FAIL_HEAD:
+	case RDL_ACT_FAIL_TAIL:
+		rdlock_agent_fail(a, act);
+		break;
+	case RDL_ACT_TIMER:
+		act_timer(a, act->val);
+		break;
+	case RDL_ACT_LOST:
+		rdlock_agent_users_lost(a);
+		break;
+	case RDL_ACT_TAKE:
+		act_take(a, act, value);
+		break;
+	case RDL_ACT_PARK:
+		if (value)
+			memcpy(a->parked, value, sizeof(a->parked));
+		break;
+	case RDL_ACT_CONVERTED:
+	case RDL_ACT_CONVERT_FAILED:
+		rdlock_agent_converted(a, act);
 		break;
 	default:
-		m.h.type = RDL_MSG_CONSISTENT;
+		rdlock_agent_send(a, acts, act, ev);
 		break;
 	}
-	m.h.table = cpu_to_le32(a->table);
-	m.h.lock = cpu_to_le32(a->slot);
-	m.h.epoch = cpu_to_le32(act->epoch);
-	/*
-	 * Lost with the link if it is down: the next open of the lock in a new session makes the home ask again, or the
-	 * core say it again. So it does if there is no memory for it and the link stands; a claim is asked for anyway.
-	 */
-	if (rdlock_session_send(a->space, &m.h, len) == -ENOMEM && act->type != RDL_ACT_CLAIM) {
-		a->session = 0;
-		rdlock_agent_kick(a);
-	}
 }
 
-/* Post what the core asks for; a refusal is an event of its own. */
-static bool act_post(struct rdlock_agent *a, const struct rdl_action *act, struct rdl_event *next)
+static bool in_doubt(u8 st)
 {
-	struct rdf_link *link;
-	int err = -ENOTCONN;
-
-	/* RDL_F_LINK may have gone since the core looked: the fabric or the flags say no, and nothing was sent. */
-	if (rdlock_session_flags(a->space, a->session, &link) & RDL_F_LINK) {
-		rdlock_agent_get(a);
-		if (act->type == RDL_ACT_POST_CAS) {
-			rdlock_stat_inc(a->space, lock_cas);
-			err = rdf_cas(link, &a->op, a->addr, act->cmp, act->val);
-		} else {
-			rdlock_stat_inc(a->space, lock_faa);
-			err = rdf_faa(link, &a->op, a->addr, act->val);
-		}
-		rdf_link_put(link);
-		if (!err)
-			return false;
-		rdlock_agent_put(a);
-	}
-	*next = (struct rdl_event){ .type = RDL_EV_OP, .outcome = RDL_FAILED };
-	return true;
+	return st == RDL_ST_AMBIG || st == RDL_ST_DOUBT;
 }
 
-static void act_lost(struct rdlock_agent *a)
+/*
+ * The lock must be opened again though the link stands: it saw a word that cannot be, and nothing else would bring the
+ * home to recover it; or an operation on the loopback pair ended with an unknown outcome, and no new link will come.
+ * Only once all its operations have ended. Until it is open again nothing is posted.
+ */
+static void open_again(struct rdlock_agent *a, u8 was, bool landed)
 {
-	struct rdlock *l = a->user;
+	const struct rdl_lock *core = &a->core;
 
-	rdlock_stat_inc(a->space, lost);
-	a->user = NULL;
-	if (!l)
+	if (!a->registered)
 		return;
-	l->grant = (struct rdlock_grant){};
-	WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
-	handle_wake(l);
+	if ((in_doubt(core->st) && !in_doubt(was) && !core->landing) ||
+	    (a->space->session.local && core->landing && landed))
+		a->session = 0;
+	if (!a->session && !rdlock_agent_busy(a))
+		rdlock_agent_kick(a);
+}
+
+/* Does anybody here wait for what a valid lease allows? Then its renewal is told to the core. */
+static bool wants_lease(const struct rdlock_agent *a)
+{
+	if (a->core.nq)
+		return true;
+	/* A spin lock with a user needs it for nothing; the others may owe another node an answer. */
+	return rdl_owns(&a->core) && (a->core.kind != RDL_KIND_SPIN || list_empty(&a->users));
+}
+
+/* The core lost track of its operation: start afresh rather than wait for it for ever. */
+static void lost_track(struct rdlock_agent *a, const struct rdl_event *ev)
+{
+	switch (ev->op) {
+	case RDL_ACT_POST_WRITE_SLOT:
+		a->core.q.slot = 0;
+		break;
+	case RDL_ACT_POST_READ_SLOTS:
+	case RDL_ACT_POST_READ_VALUE:
+	case RDL_ACT_POST_READ_WORD:
+		a->core.q.rd = 0;
+		break;
+	default:
+		a->core.io = 0;
+	}
+	rdlock_session_doubt(a->space);
 }
 
 /**
  * rdlock_agent_event - the door
  * @a: agent
- * @ev: type and details; flags and randomness are filled in here
+ * @ev: type and details; flags, randomness and the head of the queue are filled in here
+ * @value: the value's bytes that came with it, RDL_VALUE_MAX; NULL: none
  *
  * Locks: a->lock is held, BH off.
  */
-void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev)
+void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *value)
 {
+	u8 refused[RDLOCK_AGENT_REFUSED];
 	struct rdl_event next;
+	unsigned int i, n = 0, st;
 	struct rdl_acts acts;
-	unsigned int i, st;
-	bool more;
+	bool landing;
 	int err;
 
 	lockdep_assert_held(&a->lock);
-	do {
-		more = false;
+	for (;;) {
 		ev->flags = rdlock_session_flags(a->space, a->session, NULL);
+		if (!READ_ONCE(a->opens))
+			ev->flags |= RDL_F_SHED;
 		ev->rnd = get_random_u32();
+		rdlock_agent_head(a, ev);
 		st = a->core.st;
+		landing = a->core.landing;
 		err = rdl_step(&a->core, ev, &acts);
 		trace_rdlock_step(a, ev, st, err, acts.n);
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
-			if (WARN_ON_ONCE(ev->type == RDL_EV_OP)) {
-				/*
-				 * The core lost track of its operation: start afresh rather than wait for it for ever.
-				 */
-				a->core.io = 0;
-				rdlock_session_doubt(a->space);
-			}
+			if (WARN_ON_ONCE(ev->type == RDL_EV_OP))
+				lost_track(a, ev);
 			return;
 		}
-		for (i = 0; i < acts.n; i++) {
-			const struct rdl_action *act = &acts.a[i];
-
-			switch (act->type) {
-			case RDL_ACT_POST_CAS:
-			case RDL_ACT_POST_FAA:
-				more = act_post(a, act, &next);
-				break;
-			case RDL_ACT_DELIVER:
-				act_deliver(a, act);
-				break;
-			case RDL_ACT_FAIL_HEAD:
-			case RDL_ACT_FAIL_TAIL:
-				act_fail(a, act);
-				break;
-			case RDL_ACT_TIMER:
-				act_timer(a, act->val);
-				break;
-			case RDL_ACT_CLAIM:
-			case RDL_ACT_ROLL:
-			case RDL_ACT_CONSISTENT:
-				act_message(a, act);
-				break;
-			case RDL_ACT_LOST:
-				act_lost(a);
-				break;
-			}
-		}
-		/*
-		 * The core may be holding back a grant or a post for a lease that is about to be renewed: then tell it.
-		 */
-		if (!(ev->flags & RDL_F_LEASE) && !a->user && (a->core.nq || rdl_owns(&a->core)))
+		for (i = 0; i < acts.n; i++)
+			perform(a, &acts, &acts.a[i], ev, value, refused, &n);
+		if (!(ev->flags & RDL_F_LEASE) && wants_lease(a))
 			WRITE_ONCE(a->space->session.lease_low, true);
-		/*
-		 * A word that cannot be, on a link that works: nothing else would bring the home to recover the lock,
-		 * so open it again, which says that it is needed.
-		 */
-		if (a->core.st == RDL_ST_AMBIG && st != RDL_ST_AMBIG &&
-		    (!a->core.landing || a->space->session.local)) {
-			a->session = 0;
-			rdlock_agent_kick(a);
-		}
+		open_again(a, st, !landing);
+		if (!n)
+			break;
+		/* In the order in which they were asked for. */
+		next = (struct rdl_event){ .type = RDL_EV_OP, .outcome = RDL_FAILED, .op = refused[0] };
+		n--;
+		memmove(refused, refused + 1, n);
 		ev = &next;
-	} while (more);
+		value = NULL;
+	}
 
 	/* Closing waits for idleness; a stale read of opens only costs a look by the work. */
 	if (!READ_ONCE(a->opens) && rdl_idle(&a->core))
 		rdlock_agent_kick(a);
-}
-
-static void agent_op_done(struct rdf_op *op)
-{
-	struct rdlock_agent *a = container_of(op, struct rdlock_agent, op);
-	struct rdl_event ev = { .type = RDL_EV_OP, .old = op->old };
-
-	switch (op->outcome) {
-	case RDF_OK:
-		ev.outcome = RDL_OK;
-		break;
-	case RDF_FAILED:
-		ev.outcome = RDL_FAILED;
-		break;
-	case RDF_AMBIGUOUS:
-		ev.outcome = RDL_AMBIGUOUS;
-		rdlock_stat_inc(a->space, ambiguous);
-		break;
-	}
-	spin_lock_bh(&a->lock);
-	rdlock_agent_event(a, &ev);
-	spin_unlock_bh(&a->lock);
-	rdlock_agent_put(a);
 }
 
 static enum hrtimer_restart agent_timer(struct hrtimer *t)
@@ -287,7 +205,7 @@ static enum hrtimer_restart agent_timer(struct hrtimer *t)
 	struct rdl_event ev = { .type = RDL_EV_TIMER };
 
 	spin_lock_bh(&a->lock);
-	rdlock_agent_event(a, &ev);
+	rdlock_agent_event(a, &ev, NULL);
 	spin_unlock_bh(&a->lock);
 	rdlock_agent_put(a);
 	return HRTIMER_NORESTART;
@@ -295,7 +213,7 @@ static enum hrtimer_restart agent_timer(struct hrtimer *t)
 
 void rdlock_agent_door_init(struct rdlock_agent *a)
 {
-	rdf_op_init(&a->op, agent_op_done);
+	rdlock_agent_post_init(a);
 	rdlock_hrtimer_setup(&a->timer, agent_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 }
 
@@ -310,12 +228,12 @@ void rdlock_agent_stop_timer(struct rdlock_agent *a)
 
 void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l)
 {
-	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = l->try };
+	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = l->try, .mode = l->mode };
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, acquire);
 	list_add_tail(&l->node, &a->queue);
-	rdlock_agent_event(a, &ev);
+	rdlock_agent_event(a, &ev, NULL);
 }
 
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
@@ -325,43 +243,60 @@ void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, withdrawn);
-	rdlock_agent_event(a, &ev);
+	rdlock_agent_event(a, &ev, NULL);
 }
 
-void rdlock_agent_release(struct rdlock_agent *a)
+void rdlock_agent_release(struct rdlock_agent *a, bool dirty)
 {
-	struct rdl_event ev = { .type = RDL_EV_REL };
+	struct rdl_event ev = { .type = RDL_EV_REL, .dirty = dirty };
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, release);
-	rdlock_agent_event(a, &ev);
+	rdlock_agent_event(a, &ev, NULL);
+}
+
+/*
+ * The value of a writer that goes to shared is the copy's from when the core has taken it: before, another version is
+ * named with it.
+ */
+int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, bool dirty)
+{
+	struct rdl_event ev = { .type = mode == RDLOCK_SHARED ? RDL_EV_DOWN : RDL_EV_UP, .dirty = dirty };
+	u8 before[RDL_VALUE_MAX];
+	u64 ver = a->core.q.ver;
+
+	lockdep_assert_held(&a->lock);
+	/* In the middle of something else, a recovery perhaps; it does not last. */
+	if (a->core.st != RDL_ST_HELD)
+		return -EAGAIN;
+	if (dirty) {
+		memcpy(before, a->value, sizeof(before));
+		memcpy(a->value, l->value, sizeof(a->value));
+	}
+	l->err = 0;
+	WRITE_ONCE(l->converting, true);
+	rdlock_agent_event(a, &ev, NULL);
+	if (!dirty)
+		return 0;
+	if (a->core.q.ver == ver)
+		memcpy(a->value, before, sizeof(a->value));
+	else
+		l->dirty = false;
+	return 0;
+}
+
+void rdlock_agent_shed(struct rdlock_agent *a)
+{
+	struct rdl_event ev = { .type = RDL_EV_SHED };
+
+	spin_lock_bh(&a->lock);
+	/* Kinds that keep nothing do not know the event. */
+	if (a->core.q.props & RDL_P_STICKY)
+		rdlock_agent_event(a, &ev, NULL);
+	spin_unlock_bh(&a->lock);
 }
 
 /* ---- events from the home ---- */
-
-void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch)
-{
-	struct rdl_event ev = { .type = RDL_EV_FREEZE, .epoch = epoch };
-
-	spin_lock_bh(&a->lock);
-	rdlock_agent_event(a, &ev);
-	spin_unlock_bh(&a->lock);
-}
-
-void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_msg_rebuilt *m)
-{
-	struct rdl_event ev = { .type = RDL_EV_REBUILT, .epoch = epoch };
-
-	ev.rebuilt.what = m->what;
-	ev.rebuilt.mode = m->mode;
-	ev.rebuilt.granted = m->granted;
-	ev.rebuilt.ticket = le32_to_cpu(m->ticket);
-	ev.rebuilt.pred = le32_to_cpu(m->pred);
-	ev.rebuilt.vflags = le32_to_cpu(m->vflags);
-	spin_lock_bh(&a->lock);
-	rdlock_agent_event(a, &ev);
-	spin_unlock_bh(&a->lock);
-}
 
 void rdlock_agent_lease(struct rdlock_agent *a)
 {
@@ -369,7 +304,7 @@ void rdlock_agent_lease(struct rdlock_agent *a)
 
 	spin_lock_bh(&a->lock);
 	if (a->registered)
-		rdlock_agent_event(a, &ev);
+		rdlock_agent_event(a, &ev, NULL);
 	else if (a->unsure && !READ_ONCE(a->opens))
 		rdlock_agent_kick(a);
 	spin_unlock_bh(&a->lock);
@@ -384,7 +319,7 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	if (a->registered) {
 		a->registered = false;
 		rdlock_agent_drop_slot(a);
-		rdlock_agent_event(a, &ev);
+		rdlock_agent_event(a, &ev, NULL);
 	}
 	if (a->unsure) {
 		/* The home evicted us, or is another one: now it certainly does not know us. */
@@ -394,15 +329,18 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	list_for_each_entry_safe(l, n, &a->queue, node) {
 		if (!all && l->deadline != KTIME_MAX && !l->try)
 			continue;
-		waiter_fail(a, l, err);
+		rdlock_agent_waiter_fail(a, l, err);
 		ev = (struct rdl_event){ .type = RDL_EV_CANCEL };
-		rdlock_agent_event(a, &ev);
+		rdlock_agent_event(a, &ev, NULL);
 	}
 	if (all) {
 		a->open_err = err;
+		/* Its key may stand for another lock in another instance. */
+		a->exact = false;
+		a->ask = (struct rdlock_props){};
 		list_for_each_entry(l, &a->handles, all) {
 			WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
-			handle_wake(l);
+			rdlock_agent_wake(l);
 		}
 	}
 	spin_unlock_bh(&a->lock);

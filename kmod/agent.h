@@ -3,9 +3,12 @@
  * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight.
  * All that happens to a lock on this node comes through rdlock_agent_event() in agent.c.
  *
+ * Files: agent.c is the door, agent_post.c operations, agent_msg.c messages, agent_user.c users and waiters,
+ * agent_open.c the lock at the home, agent_table.c life.
+ *
  * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
  * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
- * each handle, an operation in flight, a running timer, a queued work.
+ * each handle, each operation in flight, a running timer, a queued work.
  */
 #ifndef RDLOCK_AGENT_H
 #define RDLOCK_AGENT_H
@@ -20,7 +23,9 @@
 #include <linux/workqueue.h>
 
 #include "core/core.h"
+#include "core/slot.h"
 #include "fabric/fabric.h"
+#include "include/linux/rdlock.h"
 #include "../uapi/linux/rdlock.h"
 
 struct rdlock;
@@ -28,9 +33,21 @@ struct rdlock_space;
 
 struct rdlock_agent_key {
 	u8 len;
-	u8 kind;		/* asked for; the home decides */
 	u8 key[RDLOCK_NAME_MAX];	/* zero-filled */
 };
+
+/**
+ * struct rdlock_agent_out - what WRITEs beside the word send, of a kind with a queue; DMA-able, and not in one cache
+ *	line with what a READ brings
+ * @body: value and flags, before the operation that gives an exclusive grant back
+ * @slot: of this node on the board
+ */
+struct rdlock_agent_out {
+	struct rdl_body body;
+	__le64 slot;
+};
+
+#define RDLOCK_AGENT_REFUSED	4	/* posts that can be refused in one event: word, READ, slot; and one after */
 
 /**
  * struct rdlock_agent - this node's side of one lock
@@ -49,12 +66,21 @@ struct rdlock_agent_key {
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
  *   fabric's.
  * @core: the protocol
+ * @ask: properties that the home is asked for; those it has, once @exact
+ * @exact: @ask is what the lock was opened with, and must not become another
  * @queue: waiting handles (struct rdlock.node), head first
  * @handles: all handles (struct rdlock.all), so that they can be revoked
- * @user: the handle that has the lock, NULL: none
- * @op: the operation in flight, while @core.io says so
+ * @users: handles that have the lock (struct rdlock.node): one, or readers
+ * @op: the operation on the word in flight, while @core.io says so
+ * @read, @write_slot, @write_body: beside it; @body_busy: the last is in flight
  * @addr, @table, @slot: where the word is
- * @session: number of the session @addr belongs to
+ * @body, @slots: where value and board are; 0: spin
+ * @session: number of the session @addr belongs to; 0: none, it is to be opened again
+ * @in: what a READ brings, struct rdl_body or the board or the word; @out: see above. NULL: spin. Made before the
+ *   home's answer is taken, freed with the agent.
+ * @in_size: of @in
+ * @value: the copy of the value that the core speaks of
+ * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
  * @wq: openers wait for @registered or @open_err
  * @work: makes what the home knows match @opens: opens, opens again, closes
@@ -76,14 +102,27 @@ struct rdlock_agent {
 	bool unsure;
 	u32 close_hb;
 	struct rdl_lock core;
+	struct rdlock_props ask;
+	bool exact;
 	struct list_head queue;
 	struct list_head handles;
-	struct rdlock *user;
+	struct list_head users;
 	struct rdf_op op;
+	struct rdf_op read;
+	struct rdf_op write_slot;
+	struct rdf_op write_body;
+	bool body_busy;
 	struct rdf_addr addr;
+	struct rdf_addr body;
+	u16 slots;
 	u32 table;
 	u32 slot;
 	u32 session;
+	void *in;
+	u32 in_size;
+	struct rdlock_agent_out *out;
+	u8 value[RDL_VALUE_MAX];
+	u8 parked[RDL_VALUE_MAX];
 	struct hrtimer timer;
 
 	wait_queue_head_t wq;
@@ -92,7 +131,10 @@ struct rdlock_agent {
 };
 
 /* Find or make, count an open. Context: process. */
-struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, u32 kind);
+struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len,
+				       const struct rdlock_props *ask);
+/* Does the lock have what @ask wants? Also false if it is not known yet. Locks: @a->lock held. */
+bool rdlock_agent_fits(const struct rdlock_agent *a, const struct rdlock_props *ask);
 void rdlock_agent_close(struct rdlock_agent *a);
 struct rdlock_agent *rdlock_agent_get(struct rdlock_agent *a);
 void rdlock_agent_put(struct rdlock_agent *a);	/* any context */
@@ -101,9 +143,16 @@ void rdlock_agent_put(struct rdlock_agent *a);	/* any context */
 void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held */
 /* @a->lock held; @l was PENDING and is out of the queue */
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);
-void rdlock_agent_release(struct rdlock_agent *a);			/* @a->lock held; the user is gone */
+/* @a->lock held; the user is gone from @a->users. @dirty: @a->value is what it has left. */
+void rdlock_agent_release(struct rdlock_agent *a, bool dirty);
+/* The only user goes to another mode; struct rdlock.converting says when it is over. 0 or -EAGAIN. @a->lock held. */
+int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, bool dirty);
+/* The last handle is closed: nothing idle is kept. */
+void rdlock_agent_shed(struct rdlock_agent *a);
 void rdlock_agent_freeze(struct rdlock_agent *a, u32 epoch);
-void rdlock_agent_rebuilt(struct rdlock_agent *a, u32 epoch, const struct rdl_msg_rebuilt *m);
+void rdlock_agent_rebuilt(struct rdlock_agent *a, const struct rdl_msg *msg);
+void rdlock_agent_peer(struct rdlock_agent *a, const struct rdl_msg *msg);	/* of another node */
+void rdlock_agent_tell(struct rdlock_agent *a, u32 epoch);		/* the home's ASK: answer STAT */
 void rdlock_agent_lease(struct rdlock_agent *a);
 /*
  * The session is lost: what is held is revoked, waiters without a deadline fail with @err. With @all (the space goes
@@ -121,10 +170,33 @@ void rdlock_agents_destroy(struct rdlock_space *space);
 /* Call @fn for each agent, under space->agents_mutex. */
 void rdlock_agents_each(struct rdlock_space *space, void (*fn)(struct rdlock_agent *a, void *arg), void *arg);
 
-/* ---- between agent.c, agent_open.c and agent_table.c ---- */
+/* ---- between the files of an agent; @a->lock held unless they say otherwise ---- */
 
+/* agent.c. @value: the bytes that came with @ev, NULL: none */
 void rdlock_agent_door_init(struct rdlock_agent *a);
-void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev);	/* @a->lock held */
+void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *value);
+static inline bool rdlock_agent_busy(const struct rdlock_agent *a)
+{
+	return a->core.io || a->core.q.rd || a->core.q.slot || a->body_busy;
+}
+
+/* agent_post.c: an operation; false: refused, and certainly not done */
+void rdlock_agent_post_init(struct rdlock_agent *a);
+bool rdlock_agent_post(struct rdlock_agent *a, const struct rdl_action *act);
+/* agent_msg.c: a message to the home or a node */
+void rdlock_agent_send(struct rdlock_agent *a, const struct rdl_acts *acts, const struct rdl_action *act,
+		       const struct rdl_event *ev);
+/* agent_user.c: what users and waiters see */
+void rdlock_agent_deliver(struct rdlock_agent *a, const struct rdl_action *act);
+void rdlock_agent_fail(struct rdlock_agent *a, const struct rdl_action *act);
+void rdlock_agent_users_lost(struct rdlock_agent *a);
+void rdlock_agent_converted(struct rdlock_agent *a, const struct rdl_action *act);
+void rdlock_agent_waiter_fail(struct rdlock_agent *a, struct rdlock *l, int err);
+void rdlock_agent_wake(struct rdlock *l);
+/* Who is at the head of the queue, for @ev. */
+void rdlock_agent_head(const struct rdlock_agent *a, struct rdl_event *ev);
+
+/* agent_open.c, agent_table.c; without @a->lock */
 void rdlock_agent_stop_timer(struct rdlock_agent *a);
 void rdlock_agent_work(struct work_struct *work);
 /*

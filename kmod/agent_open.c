@@ -6,6 +6,8 @@
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
 #include <linux/xarray.h>
 
 #include "agent.h"
@@ -38,6 +40,62 @@ static void agent_is_unsure(struct rdlock_agent *a)
 	spin_unlock_bh(&a->lock);
 }
 
+/* Properties as the message has them. */
+static void put_ask(struct rdl_msg_open *o, const struct rdlock_props *ask, bool exact)
+{
+	o->kind = ask->kind;
+	o->value_size = cpu_to_le32(ask->value_size);
+	if (ask->flags & RDLOCK_OPEN_STICKY)
+		o->flags |= RDL_OPEN_STICKY;
+	if (ask->flags & RDLOCK_OPEN_NOT_STICKY)
+		o->flags |= RDL_OPEN_NOT_STICKY;
+	if (exact)
+		o->flags |= RDL_OPEN_EXACT;
+}
+
+/* What the lock is from now on, whatever is made of its key. */
+static void got_props(struct rdlock_agent *a, const struct rdl_msg_opened *o)
+{
+	lockdep_assert_held(&a->lock);
+	a->ask = (struct rdlock_props){
+		.kind = o->kind,
+		.flags = o->props & RDL_P_STICKY ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY,
+		.value_size = le16_to_cpu(o->value_size),
+	};
+	a->exact = true;
+}
+
+/*
+ * Buffers for what the kind does beside the word. They are replaced only when the space came back with another size,
+ * and then nothing is in flight. Only the work does this, so nobody else makes them meanwhile.
+ */
+static int make_buffers(struct rdlock_agent *a, const struct rdl_msg_opened *o)
+{
+	u32 size = max_t(u32, sizeof(struct rdl_body), le16_to_cpu(o->slots) * sizeof(__le64));
+	struct rdlock_agent_out *out;
+	void *in;
+
+	if (!o->body || (a->in && size <= a->in_size))
+		return 0;
+	if (WARN_ON_ONCE(a->registered))
+		return -EPROTO;
+	in = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	out = kzalloc(sizeof(*out), GFP_KERNEL_ACCOUNT);
+	if (!in || !out) {
+		kfree(in);
+		kfree(out);
+		return -ENOMEM;
+	}
+	spin_lock_bh(&a->lock);
+	swap(a->in, in);
+	swap(a->out, out);
+	a->in_size = size;
+	spin_unlock_bh(&a->lock);
+	kfree(in);
+	kfree(out);
+	return 0;
+}
+
 /* One round of asking the home to open the lock; true: go on, something else may be to do. */
 static bool agent_register(struct rdlock_agent *a)
 {
@@ -50,16 +108,24 @@ static bool agent_register(struct rdlock_agent *a)
 		struct rdl_msg_opened o;
 	} rep;
 	struct rdlock_space *space = a->space;
+	struct rdlock_props ask;
 	struct rdl_event ev = {};
 	u32 no, old_table = 0, old_slot = 0;
 	bool had = false, moved = false, stale, again;
 	int err, rep_err;
 
 	req.o.obj = RDL_OBJ_LOCK;
-	req.o.kind = a->key.kind;
 	req.o.key_len = a->key.len;
 	memcpy(req.o.key, a->key.key, sizeof(req.o.key));
 	spin_lock_bh(&a->lock);
+	ask = a->ask;
+	put_ask(&req.o, &ask, a->exact);
+	if (a->registered && rdlock_agent_busy(a)) {
+		/* Opened again on a link that stands: the end of its operations brings us back. */
+		a->session = 0;
+		spin_unlock_bh(&a->lock);
+		return false;
+	}
 	if (a->registered) {
 		/* The same incarnation in a new session: what is not known of the last operations must be recovered. */
 		if (rdl_ambiguous(&a->core))
@@ -95,7 +161,7 @@ static bool agent_register(struct rdlock_agent *a)
 
 		moved = had && a->registered && (table != old_table || slot != old_slot);
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
-		if (!moved && rdlock_agent_store_slot(a, table, slot))
+		if (!moved && (make_buffers(a, &rep.o) || rdlock_agent_store_slot(a, table, slot)))
 			err = -ENOMEM;
 	}
 	if (!rep_err && (err || stale))
@@ -113,15 +179,18 @@ static bool agent_register(struct rdlock_agent *a)
 	if (err) {
 		/* No opener hears of it when a lock that is open is opened again: then go on until it succeeds. */
 		again = a->registered;
-		if (!again)
+		/* Somebody who wants something else has come meanwhile: ask for that. */
+		if (!again && memcmp(&ask, &a->ask, sizeof(ask)))
+			again = true;
+		else if (!again)
 			a->open_err = err;
-		/* Of a home that has no such key, or one of another kind: we are not among its openers. */
-		if (err == -ENOSPC || err == -EEXIST)
+		/* Of a home that has no such key, or one that is not what we had: we are not among its openers. */
+		if (err == -ENOSPC || err == -EINVAL || err == -EOPNOTSUPP)
 			a->unsure = false;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
-		if (again)
+		if (again && a->registered)
 			msleep(AGENT_AGAIN_MS);
 		return again;
 	}
@@ -129,6 +198,10 @@ static bool agent_register(struct rdlock_agent *a)
 	a->slot = le32_to_cpu(rep.h.lock);
 	a->addr.addr = le64_to_cpu(rep.o.addr);
 	a->addr.rkey = le32_to_cpu(rep.o.rkey);
+	a->body.addr = le64_to_cpu(rep.o.body);
+	a->body.rkey = le32_to_cpu(rep.o.body_rkey);
+	a->slots = le16_to_cpu(rep.o.slots);
+	got_props(a, &rep.o);
 	a->session = no;
 	ev.epoch = le32_to_cpu(rep.h.epoch);
 	if (a->registered) {
@@ -141,6 +214,9 @@ static bool agent_register(struct rdlock_agent *a)
 		u32 nq = a->core.nq;
 
 		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch, rdlock_budget);
+		if (rep.o.kind != RDL_KIND_SPIN)
+			rdl_lock_props(&a->core, rep.o.props, rdl_slot_seed(a->table, a->slot));
+		memset(a->value, 0, sizeof(a->value));
 		a->core.st = RDL_ST_LOST;
 		a->core.nq = nq;
 		a->registered = true;
@@ -149,7 +225,7 @@ static bool agent_register(struct rdlock_agent *a)
 		rdlock_stat_inc(space, open);
 		ev.type = RDL_EV_REJOIN;
 	}
-	rdlock_agent_event(a, &ev);
+	rdlock_agent_event(a, &ev, NULL);
 	spin_unlock_bh(&a->lock);
 	mutex_unlock(&space->agents_mutex);
 	wake_up_all(&a->wq);

@@ -55,7 +55,11 @@ static unsigned long slot_index(u32 table, u32 slot)
 
 static void agent_free_rcu(struct rcu_head *rcu)
 {
-	kfree(container_of(rcu, struct rdlock_agent, rcu));
+	struct rdlock_agent *a = container_of(rcu, struct rdlock_agent, rcu);
+
+	kfree(a->in);
+	kfree(a->out);
+	kfree(a);
 }
 
 static void agent_release(struct kref *ref)
@@ -63,7 +67,7 @@ static void agent_release(struct kref *ref)
 	struct rdlock_agent *a = container_of(ref, struct rdlock_agent, ref);
 	struct rdlock_space *space = a->space;
 
-	WARN_ON_ONCE(!list_empty(&a->queue) || a->user);
+	WARN_ON_ONCE(!list_empty(&a->queue) || !list_empty(&a->users));
 	call_rcu(&a->rcu, agent_free_rcu);
 	rdlock_space_unref(space);
 }
@@ -86,9 +90,18 @@ void rdlock_agent_kick(struct rdlock_agent *a)
 		rdlock_agent_put(a);
 }
 
-struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, u32 kind)
+bool rdlock_agent_fits(const struct rdlock_agent *a, const struct rdlock_props *ask)
 {
-	struct rdlock_agent_key k = { .len = len, .kind = kind };
+	lockdep_assert_held(&a->lock);
+	return a->exact && (!ask->kind || ask->kind == a->ask.kind) &&
+	       (!ask->value_size || ask->value_size == a->ask.value_size) &&
+	       (!ask->flags || ask->flags == a->ask.flags);
+}
+
+struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len,
+				       const struct rdlock_props *ask)
+{
+	struct rdlock_agent_key k = { .len = len };
 	struct rdlock_agent *a;
 	int err;
 
@@ -97,13 +110,15 @@ struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *k
 	a = rhashtable_lookup_fast(&space->agents, &k, agent_params);
 	if (a) {
 		spin_lock_bh(&a->lock);
-		if (a->registered && kind && kind != a->core.kind)
-			err = -EEXIST;
-		else
-			err = 0;
-		/* A refusal was for those who waited then; ask again. */
-		if (!a->registered)
+		/* Closed, and the home has been told so: its key may be made anew by anybody. */
+		if (!a->opens && !a->registered)
+			a->exact = false;
+		err = a->exact && !rdlock_agent_fits(a, ask) ? -EINVAL : 0;
+		/* A refusal was for those who waited then; ask again, for what is wanted now. */
+		if (!err && !a->registered)
 			a->open_err = 0;
+		if (!err && !a->exact)
+			a->ask = *ask;
 		spin_unlock_bh(&a->lock);
 		if (err)
 			goto err_unlock;
@@ -122,7 +137,10 @@ struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *k
 	spin_lock_init(&a->lock);
 	INIT_LIST_HEAD(&a->queue);
 	INIT_LIST_HEAD(&a->handles);
-	rdl_lock_init(&a->core, kind ? kind : space->kind, space->node, rdl_epoch(1, 0), rdlock_budget);
+	INIT_LIST_HEAD(&a->users);
+	a->ask = *ask;
+	/* A stand-in until the home has said what it is. */
+	rdl_lock_init(&a->core, RDL_KIND_SPIN, space->node, rdl_epoch(1, 0), rdlock_budget);
 	a->core.st = RDL_ST_LOST;
 	rdlock_agent_door_init(a);
 	init_waitqueue_head(&a->wq);
@@ -152,6 +170,8 @@ void rdlock_agent_close(struct rdlock_agent *a)
 
 	mutex_lock(&space->agents_mutex);
 	WRITE_ONCE(a->opens, a->opens - 1);
+	if (!a->opens && !a->dead)
+		rdlock_agent_shed(a);
 	if (!a->opens && !a->dead && !a->asking)
 		later = rdlock_agent_retire(a);
 	mutex_unlock(&space->agents_mutex);
@@ -225,21 +245,39 @@ void rdlock_agents_destroy(struct rdlock_space *space)
 	xa_destroy(&space->by_slot);
 }
 
+/* One line; what the kind does not have is left out. */
+static void show_queue(struct seq_file *m, const struct rdl_lock *core)
+{
+	const struct rdl_queue *q = &core->q;
+
+	seq_printf(m, " mode=%c debt=%u", q->mode == RDL_MODE_X ? 'x' : q->mode == RDL_MODE_S ? 's' : '-', q->debt);
+	if (q->hint)
+		seq_printf(m, " next=%u", q->hint_node);
+	if (q->vflags)
+		seq_printf(m, " vflags=%#x", q->vflags);
+	seq_printf(m, "%s%s%s", q->props & RDL_P_STICKY ? " sticky" : "", q->props & RDL_P_VALUE ? " value" : "",
+		   q->dirty ? " dirty" : "");
+}
+
 void rdlock_agent_show(struct seq_file *m, struct rdlock_agent *a)
 {
 	char name[RDLOCK_NAME_STR];
 	struct rdl_lock core;
-	bool reg;
+	struct rdlock *user;
 	u64 token = 0;
+	bool reg;
 
 	spin_lock_bh(&a->lock);
 	core = a->core;
 	reg = a->registered;
-	if (a->user)
-		token = a->user->grant.token;
+	list_for_each_entry(user, &a->users, node)
+		token = user->grant.token;
 	spin_unlock_bh(&a->lock);
-	seq_printf(m, "agent %s kind=%s state=%s%s%s waiters=%u user=%d token=%#llx epoch=%u.%u ticket=%u opens=%u\n",
+	seq_printf(m, "agent %s kind=%s state=%s%s%s waiters=%u user=%u token=%#llx epoch=%u.%u ticket=%u opens=%u",
 		   rdlock_name_str(name, a->key.key, a->key.len), rdl_kind_name(core.kind), rdl_state_name(core.st),
-		   reg ? "" : ",unregistered", core.frz ? ",frozen" : "", core.nq, !!token, token,
+		   reg ? "" : ",unregistered", core.frz ? ",frozen" : "", core.nq, core.users, token,
 		   rdl_epoch_gen(core.epoch), rdl_epoch_rep(core.epoch), core.ticket, READ_ONCE(a->opens));
+	if (core.kind != RDL_KIND_SPIN)
+		show_queue(m, &core);
+	seq_putc(m, '\n');
 }

@@ -8,6 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
 #include "agent.h"
@@ -73,22 +74,22 @@ RDLOCK_EXPORT(rdlock_space_ready);
  * @space: space
  * @key: key
  * @len: its bytes
- * @kind: enum rdlock_kind
+ * @props: what is asked of it
  * @deadline: CLOCK_MONOTONIC
  * @class: lockdep class
  * @class_name: its name
  *
  * Context: process, sleeps, killable. Return: the lock or ERR_PTR.
  */
-struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t len, u32 kind, ktime_t deadline,
-			     struct lock_class_key *class, const char *class_name)
+struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t len, const struct rdlock_props *props,
+			     ktime_t deadline, struct lock_class_key *class, const char *class_name)
 {
 	struct rdlock *l;
 
 	might_sleep();
 	if (!len || len > RDLOCK_NAME_MAX)
 		return ERR_PTR(-EINVAL);
-	l = rdlock_handle_open(space, key, len, kind, deadline, false);
+	l = rdlock_handle_open(space, key, len, props, deadline, false);
 	if (IS_ERR(l))
 		return l;
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
@@ -225,6 +226,60 @@ int rdlock_release(struct rdlock *lock)
 	return rdlock_handle_release(lock);
 }
 RDLOCK_EXPORT(rdlock_release);
+
+/**
+ * rdlock_convert - hold a lock in another mode
+ * @lock: lock that is held
+ * @mode: RDLOCK_SHARED or RDLOCK_EXCLUSIVE; the one it has: nothing happens
+ * @grant: filled on success; may be NULL
+ *
+ * To shared it always goes, but for the errors below; to exclusive only if nobody shares the lock or waits for it. The
+ * lock stays held with any error but -EKEYREVOKED.
+ *
+ * Context: process, sleeps, killable: then the mode is open until rdlock_release().
+ * Return: 0; -EDEADLK others have it or wait; -EAGAIN or -EHOSTUNREACH not now, the mode is the old one; -EOPNOTSUPP
+ * the kind has no shared mode; -EBUSY this handle is being converted; -EPERM not held; -EKEYREVOKED.
+ */
+int rdlock_convert(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
+{
+	might_sleep();
+	return rdlock_handle_convert(lock, mode, grant);
+}
+RDLOCK_EXPORT(rdlock_convert);
+
+/**
+ * rdlock_value_get - read the value block of a lock
+ * @lock: lock that is held
+ * @value: where it goes
+ * @size: room there; what does not fit is left out
+ *
+ * Context: any that may take a BH lock.
+ * Return: the value's size; -EOPNOTSUPP it has none; -EPERM not held; -EKEYREVOKED.
+ */
+int rdlock_value_get(struct rdlock *lock, void *value, size_t size)
+{
+	return rdlock_handle_value_get(lock, value, min_t(size_t, size, RDLOCK_VALUE_MAX));
+}
+RDLOCK_EXPORT(rdlock_value_get);
+
+/**
+ * rdlock_value_set - write the value block of a lock
+ * @lock: lock that is held exclusively
+ * @value: its bytes
+ * @size: exactly the value's size
+ *
+ * The next owner finds it once this one has released the lock, or gone down to shared; not if it is lost or only
+ * closed.
+ *
+ * Context: any that may take a BH lock. Return: 0; -EINVAL another size; others as rdlock_value_get().
+ */
+int rdlock_value_set(struct rdlock *lock, const void *value, size_t size)
+{
+	if (size > RDLOCK_VALUE_MAX)
+		return -EINVAL;
+	return rdlock_handle_value_set(lock, value, size);
+}
+RDLOCK_EXPORT(rdlock_value_set);
 
 /**
  * rdlock_valid - is it still held?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home's memory: pages of lock words and pages of counter cells, each peer with a key of its own to each page.
+ * The home's memory: pages of lock words, with bodies where the kind of lock has them, and pages of counter cells, each
+ * peer with keys of its own to each.
  *
  * A word is stored by the CPU only before its page is registered; afterwards only by atomics over the loopback pair,
  * because on rxe the CPU and the device do not exclude each other.
@@ -32,23 +33,41 @@ static void home_op_done(struct rdf_op *op)
 	complete(&container_of(op, struct rdlock_home, op)->op_done);
 }
 
+enum loop_op { LOOP_READ, LOOP_CAS, LOOP_GET, LOOP_PUT };
+
 /*
  * One try at a loopback operation. The fabric completes every op it took, in bounded time, so waiting is bounded too.
- * -ENOTCONN: certainly not done; -EIO: not known.
+ * -ENOTCONN: certainly not done; -EIO: not known. GET and PUT: @a is the length, from the beginning of the body.
  */
-static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
+static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, u64 a, u64 b, u64 *old)
 {
 	struct rdf_link *loop = rdf_dom_loop(home->space->dom);
-	struct rdf_addr addr = rdf_mr_addr(key->chunk->self_mr);
+	struct rdf_addr addr;
 	int err;
 
-	addr.addr += (u64)key->index * sizeof(u64);
 	rdf_op_init(&home->op, home_op_done);
 	reinit_completion(&home->op_done);
-	if (cas)
+	if (what == LOOP_READ || what == LOOP_CAS) {
+		addr = rdf_mr_addr(key->chunk->self_mr);
+		addr.addr += (u64)key->index * sizeof(u64);
+	} else {
+		addr = rdf_mr_addr(key->chunk->bodies_mr);
+		addr.addr += (u64)key->index * key->chunk->stride;
+	}
+	switch (what) {
+	case LOOP_CAS:
 		err = rdf_cas(loop, &home->op, addr, a, b);
-	else
-		err = rdf_faa(loop, &home->op, addr, a);
+		break;
+	case LOOP_GET:
+		err = rdf_read(loop, &home->op, addr, home->buf, a);
+		break;
+	case LOOP_PUT:
+		err = rdf_write(loop, &home->op, addr, home->buf, a);
+		break;
+	default:
+		err = rdf_faa(loop, &home->op, addr, 0);
+		break;
+	}
 	if (err)
 		return err;
 	wait_for_completion(&home->op_done);
@@ -67,11 +86,11 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, bool c
 /*
  * One loopback operation. The fabric makes a broken pair anew, with the old one destroyed; a device whose network is
  * down for a moment must not cost the space. So what was certainly not done is tried again for a while. A read is
- * repeated whatever became of it. A CAS of unknown outcome is settled by a read: the word has the new value, then it
- * was done; or it still has the old one, then it was not, cannot be any more, and is tried again; or it has another,
- * which is what a CAS that failed would have seen.
+ * repeated whatever became of it, and so is a write: what it writes stays the same. A CAS of unknown outcome is settled
+ * by a read: the word has the new value, then it was done; or it still has the old one, then it was not, cannot be any
+ * more, and is tried again; or it has another, which is what a CAS that failed would have seen.
  */
-static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u64 a, u64 b, u64 *old)
+static int home_op(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, u64 a, u64 b, u64 *old)
 {
 	bool unknown = false;
 	int tries, err = -EIO;
@@ -82,15 +101,15 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u
 	for (tries = 0; tries < LOOP_TRIES && !rdf_dom_gone(home->space->dom); tries++) {
 		if (tries)
 			msleep(LOOP_PAUSE_MS);
-		if (cas && !unknown)
-			err = home_op_once(home, key, true, a, b, old);
+		if (what == LOOP_CAS && unknown)
+			err = home_op_once(home, key, LOOP_READ, 0, 0, old);
 		else
-			err = home_op_once(home, key, false, cas ? 0 : a, 0, old);
-		if (!err && cas && unknown && *old == a && a != b) {
+			err = home_op_once(home, key, what, a, b, old);
+		if (!err && what == LOOP_CAS && unknown && *old == a && a != b) {
 			unknown = false;
 			continue;
 		}
-		if (!err && cas && unknown && *old == b)
+		if (!err && what == LOOP_CAS && unknown && *old == b)
 			*old = a;
 		if (!err)
 			return 0;
@@ -104,15 +123,22 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, bool cas, u
 	return -EIO;
 }
 
+int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, u32 len)
+{
+	u64 unused;
+
+	return home_op(home, key, write ? LOOP_PUT : LOOP_GET, len, 0, &unused);
+}
+
 int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old)
 {
-	return home_op(home, key, true, cmp, swap, old);
+	return home_op(home, key, LOOP_CAS, cmp, swap, old);
 }
 
 /* An atomic read: an RDMA READ may tear against atomics on rxe. */
 int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old)
 {
-	return home_op(home, key, false, 0, 0, old);
+	return home_op(home, key, LOOP_READ, 0, 0, old);
 }
 
 static u64 start_word(struct rdlock_home *home)
@@ -124,7 +150,33 @@ static u64 start_word(struct rdlock_home *home)
 	return rdl_w_pack(home->high_ticket, 0, 0, home->high_epoch, false, false);
 }
 
-static struct rdlock_chunk *chunk_create(struct rdlock_home *home, u8 obj)
+/* Fresh bodies are all zero, which is a sound one without a value. */
+static int bodies_create(struct rdlock_home *home, struct rdlock_chunk *c)
+{
+	int err;
+
+	if (!c->stride)
+		return 0;
+	c->bodies = rdf_mem_alloc(home->space->dom, (size_t)c->nr_words * c->stride);
+	if (IS_ERR(c->bodies))
+		return PTR_ERR(c->bodies);
+	c->bodies_mr = rdf_mr_reg(c->bodies, RDF_ACCESS_DATA);
+	if (!IS_ERR(c->bodies_mr))
+		return 0;
+	err = PTR_ERR(c->bodies_mr);
+	rdf_mem_free(c->bodies);
+	return err;
+}
+
+static void bodies_free(struct rdlock_chunk *c)
+{
+	if (!c->stride)
+		return;
+	rdf_mr_dereg(c->bodies_mr);
+	rdf_mem_free(c->bodies);
+}
+
+static struct rdlock_chunk *chunk_create(struct rdlock_home *home, u8 obj, u32 stride)
 {
 	struct rdlock_chunk *c;
 	unsigned int i;
@@ -138,6 +190,8 @@ static struct rdlock_chunk *chunk_create(struct rdlock_home *home, u8 obj)
 		return ERR_PTR(-ENOMEM);
 	c->no = home->nr_chunks;
 	c->obj = obj;
+	c->stride = stride;
+	c->nr_words = stride ? min_t(u32, RDLOCK_CHUNK_BODIES / stride, RDLOCK_CHUNK_WORDS) : RDLOCK_CHUNK_WORDS;
 	c->mem = rdf_mem_alloc(home->space->dom, PAGE_SIZE);
 	err = PTR_ERR_OR_ZERO(c->mem);
 	if (err)
@@ -151,12 +205,17 @@ static struct rdlock_chunk *chunk_create(struct rdlock_home *home, u8 obj)
 	err = PTR_ERR_OR_ZERO(c->self_mr);
 	if (err)
 		goto err_free_mem;
-	err = xa_err(xa_store(&home->chunks, c->no, c, GFP_KERNEL));
+	err = bodies_create(home, c);
 	if (err)
 		goto err_dereg;
+	err = xa_err(xa_store(&home->chunks, c->no, c, GFP_KERNEL));
+	if (err)
+		goto err_bodies;
 	home->nr_chunks++;
 	return c;
 
+err_bodies:
+	bodies_free(c);
 err_dereg:
 	rdf_mr_dereg(c->self_mr);
 err_free_mem:
@@ -171,26 +230,41 @@ struct rdlock_chunk *rdlock_chunk_find(struct rdlock_home *home, u32 no)
 	return xa_load(&home->chunks, no);
 }
 
-int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, struct rdf_addr *out)
+/* The right of a peer to @mem, by the chunk's number in @mrs. */
+static int peer_right(struct xarray *mrs, u32 no, struct rdf_mem *mem, unsigned int access, struct rdf_addr *out)
 {
-	struct rdf_mr *mr = chunk->self_mr;
+	struct rdf_mr *mr = xa_load(mrs, no);
 	int err;
 
-	if (peer) {
-		mr = xa_load(&peer->mrs, chunk->no);
-		if (!mr) {
-			mr = rdf_mr_reg(chunk->mem, RDF_ACCESS_ATOMIC);
-			if (IS_ERR(mr))
-				return PTR_ERR(mr);
-			err = xa_err(xa_store(&peer->mrs, chunk->no, mr, GFP_KERNEL));
-			if (err) {
-				rdf_mr_dereg(mr);
-				return err;
-			}
+	if (!mr) {
+		mr = rdf_mr_reg(mem, access);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		err = xa_err(xa_store(mrs, no, mr, GFP_KERNEL));
+		if (err) {
+			rdf_mr_dereg(mr);
+			return err;
 		}
 	}
 	*out = rdf_mr_addr(mr);
 	return 0;
+}
+
+int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, struct rdf_addr *words,
+		       struct rdf_addr *bodies)
+{
+	int err;
+
+	if (!peer) {
+		*words = rdf_mr_addr(chunk->self_mr);
+		if (chunk->stride)
+			*bodies = rdf_mr_addr(chunk->bodies_mr);
+		return 0;
+	}
+	err = peer_right(&peer->mrs, chunk->no, chunk->mem, RDF_ACCESS_ATOMIC, words);
+	if (err || !chunk->stride)
+		return err;
+	return peer_right(&peer->body_mrs, chunk->no, chunk->bodies, RDF_ACCESS_DATA, bodies);
 }
 
 /* Bring a recycled word to where the next key starts; nobody else has it. */
@@ -212,15 +286,16 @@ static int word_reset(struct rdlock_home *home, struct rdlock_key *key)
 
 static int slot_alloc_lock(struct rdlock_home *home, struct rdlock_key *key)
 {
+	u32 stride = rdlock_body_size(home, key->kind);
 	struct rdlock_chunk *c;
 	unsigned long no;
 	unsigned int i;
 	int err;
 
 	xa_for_each(&home->chunks, no, c)
-		if (c->obj == RDL_OBJ_LOCK && c->nr_used < RDLOCK_CHUNK_WORDS)
+		if (c->obj == RDL_OBJ_LOCK && c->stride == stride && c->nr_used < c->nr_words)
 			goto found;
-	c = chunk_create(home, RDL_OBJ_LOCK);
+	c = chunk_create(home, RDL_OBJ_LOCK, stride);
 	if (IS_ERR(c))
 		return PTR_ERR(c);
 found:
@@ -228,7 +303,10 @@ found:
 		;
 	key->chunk = c;
 	key->index = i;
-	err = word_reset(home, key);
+	/* The body first: it is of the key that was here before, and its epoch may go on. */
+	err = stride ? rdlock_body_clear(home, key) : 0;
+	if (!err)
+		err = word_reset(home, key);
 	if (err)
 		return err;
 	c->key[i] = key;
@@ -244,7 +322,7 @@ static int slot_alloc_cells(struct rdlock_home *home, struct rdlock_key *key)
 	xa_for_each(&home->chunks, no, c)
 		if (c->obj == RDL_OBJ_COUNTER && c->used + key->cells <= RDLOCK_CHUNK_WORDS)
 			goto found;
-	c = chunk_create(home, RDL_OBJ_COUNTER);
+	c = chunk_create(home, RDL_OBJ_COUNTER, 0);
 	if (IS_ERR(c))
 		return PTR_ERR(c);
 found:
@@ -288,6 +366,7 @@ void rdlock_chunks_free(struct rdlock_home *home)
 
 	xa_for_each(&home->chunks, no, c) {
 		xa_erase(&home->chunks, no);
+		bodies_free(c);
 		rdf_mr_dereg(c->self_mr);
 		rdf_mem_free(c->mem);
 		kfree(c);

@@ -49,6 +49,8 @@ union rdlock_ubuf {
 	struct rdlock_acquire acquire;
 	struct rdlock_release release;
 	struct rdlock_status status;
+	struct rdlock_convert convert;
+	struct rdlock_value value;
 	struct rdlock_counter_op counter;
 };
 
@@ -273,11 +275,51 @@ static int rdlock_status_fn(struct file *file, union rdlock_ubuf *u)
 	if (u->status.flags)
 		return -EINVAL;
 	rdlock_handle_status(file->private_data, &status);
+	/* The rest of it is 0. */
 	status.size = u->status.size;
-	status.flags = 0;
-	status.out_reserved = 0;
 	u->status = status;
 	return 0;
+}
+
+static int rdlock_convert_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_convert *c = &u->convert;
+	struct rdlock_grant grant = {};
+	int err;
+
+	if (c->flags)
+		return -EINVAL;
+	err = rdlock_handle_convert(file->private_data, c->mode, &grant);
+	if (err)
+		return err;
+	c->out_flags = grant.flags;
+	c->out_token = grant.token;
+	c->out_instance = grant.instance;
+	return 0;
+}
+
+static int rdlock_value_get_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_value *v = &u->value;
+	int ret;
+
+	if (v->flags || v->len)
+		return -EINVAL;
+	memset(v->value, 0, sizeof(v->value));
+	ret = rdlock_handle_value_get(file->private_data, v->value, sizeof(v->value));
+	if (ret < 0)
+		return ret;
+	v->out_len = ret;
+	return 0;
+}
+
+static int rdlock_value_set_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_value *v = &u->value;
+
+	if (v->flags || v->len > sizeof(v->value) || memchr_inv(v->value + v->len, 0, sizeof(v->value) - v->len))
+		return -EINVAL;
+	return rdlock_handle_value_set(file->private_data, v->value, v->len);
 }
 
 static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
@@ -286,6 +328,9 @@ static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
 	RDLOCK_IOCTL(RDLOCK_IOC_RELEASE, rdlock_release_fn, rdlock_release, flags),
 	RDLOCK_IOCTL(RDLOCK_IOC_CANCEL, rdlock_cancel_fn, rdlock_release, flags),
 	RDLOCK_IOCTL(RDLOCK_IOC_STATUS, rdlock_status_fn, rdlock_status, out_instance, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_CONVERT, rdlock_convert_fn, rdlock_convert, out_instance, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_VALUE_GET, rdlock_value_get_fn, rdlock_value, value, .reply = true),
+	RDLOCK_IOCTL(RDLOCK_IOC_VALUE_SET, rdlock_value_set_fn, rdlock_value, value),
 };
 
 static long rdlock_lock_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -361,11 +406,16 @@ static int rdlock_space_stat_fn(struct file *file, union rdlock_ubuf *u)
 static int rdlock_lock_open_fn(struct file *file, union rdlock_ubuf *u)
 {
 	const struct rdlock_lock_open *o = &u->lock_open;
+	struct rdlock_props ask = {
+		.kind = o->kind,
+		.flags = o->flags & ~RDLOCK_OPEN_NONBLOCK,
+		.value_size = o->value_size,
+	};
 	struct rdlock *lock;
 	ktime_t deadline;
 	int err, fd;
 
-	if (o->flags & ~RDLOCK_OPEN_NONBLOCK || !rdlock_arg_kind_ok(o->kind))
+	if (o->reserved)
 		return -EINVAL;
 	err = rdlock_arg_name(o->key, o->key_len);
 	if (err)
@@ -377,7 +427,7 @@ static int rdlock_lock_open_fn(struct file *file, union rdlock_ubuf *u)
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	lock = rdlock_handle_open(file->private_data, o->key, o->key_len, o->kind, deadline, true);
+	lock = rdlock_handle_open(file->private_data, o->key, o->key_len, &ask, deadline, true);
 	if (IS_ERR(lock)) {
 		err = PTR_ERR(lock);
 		goto put_fd;
@@ -481,8 +531,9 @@ static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
 		return -EINVAL;
 	memset(info, 0, sizeof(*info));
 	info->size = size;
-	info->out_features = RDLOCK_FEATURE_COUNTER | RDLOCK_FEATURE_TIMENS;
-	info->out_kinds = BIT(RDLOCK_KIND_SPIN);
+	info->out_features = RDLOCK_FEATURE_COUNTER | RDLOCK_FEATURE_TIMENS | RDLOCK_FEATURE_SHARED |
+			     RDLOCK_FEATURE_VALUE;
+	info->out_kinds = RDLOCK_KINDS;
 	info->out_name_max = RDLOCK_NAME_MAX;
 	info->out_max_nodes = RDL_MAX_NODES;
 	info->out_max_cells = RDL_CELLS_MAX;
@@ -500,7 +551,7 @@ static int rdlock_create_fn(struct file *file, union rdlock_ubuf *u)
 	err = rdlock_may_admin(p.net);
 	if (err)
 		return err;
-	if (c->flags || c->reserved || !rdlock_arg_kind_ok(c->kind))
+	if (c->flags || c->reserved || c->kind >= RDL_NR_KINDS)
 		return -EINVAL;
 	p.max_nodes = c->max_nodes ?: 64;
 	if (p.max_nodes != 16 && p.max_nodes != 64 && p.max_nodes != 256)
@@ -721,10 +772,13 @@ static void __init rdlock_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct rdlock_space_stat) !=
 		     18 * 4 + 2 * 8 + 24 + RDLOCK_NAME_MAX + 64);
 	BUILD_BUG_ON(sizeof(struct rdlock_space_list) != 6 * 4 + 8);
-	BUILD_BUG_ON(sizeof(struct rdlock_lock_open) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_lock_open) != 6 * 4 + 8 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_acquire) != 4 * 4 + 3 * 8);
 	BUILD_BUG_ON(sizeof(struct rdlock_release) != 2 * 4);
-	BUILD_BUG_ON(sizeof(struct rdlock_status) != 6 * 4 + 2 * 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_status) != 8 * 4 + 2 * 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_convert) != 4 * 4 + 2 * 8);
+	BUILD_BUG_ON(sizeof(struct rdlock_value) != 4 * 4 + RDLOCK_VALUE_INLINE);
+	BUILD_BUG_ON(RDLOCK_VALUE_INLINE != RDL_VALUE_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_counter_open) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_counter_op) != 4 * 4 + 4 * 8);
 }

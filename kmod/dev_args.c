@@ -53,11 +53,6 @@ int rdlock_arg_name(const u8 *name, u32 len)
 	return memchr_inv(name + len, 0, RDLOCK_NAME_MAX - len) ? -EINVAL : 0;
 }
 
-bool rdlock_arg_kind_ok(u32 kind)
-{
-	return kind == RDLOCK_KIND_DEFAULT || kind == RDLOCK_KIND_SPIN;
-}
-
 static int rdlock_addr4(const struct rdlock_addr *addr, struct sockaddr_in *sin)
 {
 	BUILD_BUG_ON(sizeof(sin->sin_addr) > sizeof(addr->addr));

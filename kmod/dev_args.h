@@ -20,7 +20,6 @@ ktime_t rdlock_arg_timens_offset(void);
 int rdlock_arg_deadline(u64 ns, ktime_t *deadline);
 /* A name or key: 1 to RDLOCK_NAME_MAX bytes, zeroes after them. */
 int rdlock_arg_name(const u8 *name, u32 len);
-bool rdlock_arg_kind_ok(u32 kind);
 /* A unicast address; the port is filled in. */
 int rdlock_arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out);
 /*

@@ -74,6 +74,48 @@ static struct rdlock_key *key_find(struct rdlock_home *home, u8 obj, const u8 *n
 	return NULL;
 }
 
+static u8 kind_of(const struct rdlock_home *home, const struct rdl_msg_open *o)
+{
+	return o->kind ? o->kind : home->space->kind;
+}
+
+/* Those whose owner can be asked to give an idle lock up. */
+static bool may_stick(u8 kind)
+{
+	return kind == RDL_KIND_FAIR || kind == RDL_KIND_MCS;
+}
+
+static bool sticky_of(const struct rdl_msg_open *o, u8 kind)
+{
+	return may_stick(kind) && !(o->flags & RDL_OPEN_NOT_STICKY);
+}
+
+/* Can there be such a lock? 0 or -EOPNOTSUPP. */
+static int props_check(const struct rdlock_home *home, const struct rdl_msg_open *o)
+{
+	u8 kind = kind_of(home, o);
+
+	if (!(RDLOCK_KINDS >> kind & 1) || le32_to_cpu(o->value_size) > RDL_VALUE_MAX)
+		return -EOPNOTSUPP;
+	/* A spin lock has no body. */
+	if (kind == RDL_KIND_SPIN && o->value_size)
+		return -EOPNOTSUPP;
+	return (o->flags & RDL_OPEN_STICKY) && !may_stick(kind) ? -EOPNOTSUPP : 0;
+}
+
+/* Who opens a lock that exists must not want another. */
+static bool props_fit(const struct rdlock_key *key, const struct rdl_msg_open *o)
+{
+	u32 size = le32_to_cpu(o->value_size);
+	bool sticky = key->props & RDL_P_STICKY;
+
+	if (o->kind && o->kind != key->kind)
+		return false;
+	if ((size || (o->flags & RDL_OPEN_EXACT)) && size != key->value_size)
+		return false;
+	return !(o->flags & (sticky ? RDL_OPEN_NOT_STICKY : RDL_OPEN_STICKY));
+}
+
 static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_msg_open *o)
 {
 	struct rdlock_key *key;
@@ -85,7 +127,11 @@ static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_ms
 	if (!key)
 		return ERR_PTR(-ENOMEM);
 	key->obj = o->obj;
-	key->kind = o->kind ? o->kind : home->space->kind;
+	key->kind = o->obj == RDL_OBJ_COUNTER ? RDL_KIND_SPIN : kind_of(home, o);
+	if (o->obj == RDL_OBJ_LOCK) {
+		key->value_size = le32_to_cpu(o->value_size);
+		key->props = (key->value_size ? RDL_P_VALUE : 0) | (sticky_of(o, key->kind) ? RDL_P_STICKY : 0);
+	}
 	key->len = o->key_len;
 	key->cells = le32_to_cpu(o->cells);
 	memcpy(key->name, o->key, o->key_len);
@@ -109,6 +155,8 @@ static void key_free(struct rdlock_home *home, struct rdlock_key *key)
 	hash_del(&key->hash);
 	home->nr_keys--;
 	kvfree(key->rec);
+	kvfree(key->claimed);
+	rdlock_query_end(key);
 	kfree(key);
 }
 
@@ -134,7 +182,7 @@ void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key)
 		return;
 	/* Whoever was in the word is gone without having said so: rebuild it, which nobody has to answer to. */
 	if (rdl_w_mid(w) || rdl_w_low(w) || rdl_w_frozen(w)) {
-		rdlock_recover(home, key, true, false);
+		rdlock_recover(home, key, true, false, 0);
 		if (key->rec || key->again)
 			return;
 	}
@@ -147,7 +195,7 @@ static struct rdlock_key *key_of(struct rdlock_home *home, const struct rdl_msg 
 	struct rdlock_chunk *c = rdlock_chunk_find(home, le32_to_cpu(msg->table));
 	u32 i = le32_to_cpu(msg->lock);
 
-	if (!c || c->obj != RDL_OBJ_LOCK || i >= RDLOCK_CHUNK_WORDS)
+	if (!c || c->obj != RDL_OBJ_LOCK || i >= c->nr_words)
 		return NULL;
 	return c->key[i];
 }
@@ -161,7 +209,7 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 		struct rdl_msg_opened p;
 	} m = { .h.type = RDL_MSG_OPENED };
 	struct rdlock_peer *peer = NULL;
-	struct rdf_addr addr = {};
+	struct rdf_addr addr = {}, body = {};
 
 	if (!err && node != home->space->node) {
 		peer = home->member[node] ? home->member[node]->peer : NULL;
@@ -169,7 +217,7 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 			return;
 	}
 	if (!err)
-		err = rdlock_chunk_right(key->chunk, peer, &addr);
+		err = rdlock_chunk_right(key->chunk, peer, &addr, &body);
 	if (err == -ENOTCONN)
 		err = -EAGAIN;		/* of the loopback pair, not of the session */
 	m.h.req = cpu_to_le32(req);
@@ -183,6 +231,13 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 		m.p.rkey = cpu_to_le32(addr.rkey);
 		m.p.cells = cpu_to_le32(key->cells);
 		m.p.kind = key->kind;
+		m.p.props = key->props;
+		m.p.value_size = cpu_to_le16(key->value_size);
+		m.p.slots = cpu_to_le16(rdlock_body_slots(home, key->kind));
+		if (key->chunk->stride) {
+			m.p.body = cpu_to_le64(body.addr + (u64)key->index * key->chunk->stride);
+			m.p.body_rkey = cpu_to_le32(body.rkey);
+		}
 	} else {
 		m.p.kind = RDL_KIND_SPIN;
 	}
@@ -204,14 +259,16 @@ void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key, int err
 	}
 }
 
-static int open_check(const struct rdl_msg_open *o, const struct rdlock_key *key)
+static int open_check(const struct rdlock_home *home, const struct rdl_msg_open *o, const struct rdlock_key *key)
 {
 	if (o->obj == RDL_OBJ_COUNTER) {
 		if (!key)
 			return o->cells ? 0 : -ENOENT;
 		return !o->cells || le32_to_cpu(o->cells) == key->cells ? 0 : -EEXIST;
 	}
-	return key && o->kind && o->kind != key->kind ? -EEXIST : 0;
+	if (!key)
+		return props_check(home, o);
+	return props_fit(key, o) ? 0 : -EINVAL;
 }
 
 static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *msg)
@@ -223,7 +280,7 @@ static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *
 	int err;
 
 	key = key_find(home, o->obj, o->key, o->key_len);
-	err = open_check(o, key);
+	err = open_check(home, o, key);
 	if (!err && !key) {
 		key = key_make(home, o);
 		err = PTR_ERR_OR_ZERO(key);
@@ -251,9 +308,17 @@ static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *
 	if (key->rec)
 		rdlock_recover_remind(home, key, node);
 	else if (o->flags & RDL_OPEN_AMBIG)
-		rdlock_recover(home, key, false, false);
+		rdlock_recover(home, key, false, false, 0);
 	else
 		rdlock_key_maybe_free(home, key);	/* the answer may have failed */
+}
+
+/* Can a node that is gone without a word still be in @word? A spin word names its owner, others only count. */
+static bool may_be_in(const struct rdlock_key *key, u64 word, u16 node)
+{
+	if (key->kind == RDL_KIND_SPIN)
+		return rdl_w_mid(word) == node + 1u;
+	return rdl_w_mid(word) || rdl_w_low(word);
 }
 
 static void home_close(struct rdlock_home *home, struct rdlock_key *key, u16 node, bool died)
@@ -265,10 +330,11 @@ static void home_close(struct rdlock_home *home, struct rdlock_key *key, u16 nod
 	key->openers[node / 64] &= ~(1ull << (node % 64));
 	if (key->obj != RDL_OBJ_LOCK)
 		return;
+	rdlock_query_end(key);
 	if (key->rec)
 		rdlock_recover_gone(home, key, node, died);
-	else if (died && !rdlock_word_read(home, key, &w) && rdl_w_mid(w) == node + 1)
-		rdlock_recover(home, key, true, false);
+	else if (died && !rdlock_word_read(home, key, &w) && may_be_in(key, w, node))
+		rdlock_recover(home, key, true, false, 0);
 	rdlock_key_maybe_free(home, key);
 }
 
@@ -313,7 +379,14 @@ static void home_message(struct rdlock_home *home, u16 node, const struct rdl_ms
 		break;
 	case RDL_MSG_ROLL_REQ:
 		if (le32_to_cpu(msg->epoch) == key->epoch && !key->rec)
-			rdlock_recover(home, key, false, false);
+			rdlock_recover(home, key, false, false, 0);
+		break;
+	case RDL_MSG_QUERY:
+		if (le32_to_cpu(msg->epoch) == key->epoch)
+			rdlock_query(home, key, node);
+		break;
+	case RDL_MSG_STAT:
+		rdlock_query_stat(home, key, node, msg);
 		break;
 	case RDL_MSG_CONSISTENT:
 		/*
@@ -321,7 +394,7 @@ static void home_message(struct rdlock_home *home, u16 node, const struct rdl_ms
 		 * death. A holder that still has its own says so again.
 		 */
 		if (le32_to_cpu(msg->epoch) == key->epoch && !key->rec)
-			rdlock_recover(home, key, false, true);
+			rdlock_recover(home, key, false, true, le32_to_cpu(msg->arg));
 		break;
 	default:
 		goto bad;
@@ -457,6 +530,9 @@ int rdlock_home_start(struct rdlock_space *space)
 	rdf_op_init(&home->op, home_op_none);
 	init_completion(&home->op_done);
 	err = -ENOMEM;
+	home->buf = kzalloc(rdlock_body_size(home, RDL_KIND_FAIR), GFP_KERNEL);
+	if (!home->buf)
+		goto err_free;
 	home->wq = alloc_ordered_workqueue("rdlock_home", WQ_MEM_RECLAIM);
 	if (!home->wq)
 		goto err_free;
@@ -471,6 +547,7 @@ int rdlock_home_start(struct rdlock_space *space)
 err_wq:
 	destroy_workqueue(home->wq);
 err_free:
+	kfree(home->buf);
 	kvfree(home);
 	return err;
 }
@@ -510,11 +587,28 @@ void rdlock_home_free(struct rdlock_space *space)
 	destroy_workqueue(home->wq);
 	while ((rx = home_rx_next(home)))
 		kfree(rx);
+	kfree(home->buf);
 	kvfree(home);
 	space->home = NULL;
 }
 
 /* ---- dump ---- */
+
+/* A spin word names its owner and an mcs word the last in the queue; the others count who is in. */
+static void show_word(struct seq_file *m, const struct rdlock_key *key, u64 w)
+{
+	if (key->kind == RDL_KIND_SPIN || key->kind == RDL_KIND_MCS) {
+		seq_puts(m, key->kind == RDL_KIND_SPIN ? " holder=" : " last=");
+		if (rdl_w_mid(w))
+			seq_printf(m, "%u", rdl_w_mid(w) - 1);
+		else
+			seq_puts(m, "-");
+	} else {
+		seq_printf(m, " writers=%u readers=%u", rdl_w_mid(w), rdl_w_low(w));
+	}
+	if (key->kind != RDL_KIND_SPIN)
+		seq_printf(m, " value=%u%s", key->value_size, key->props & RDL_P_STICKY ? " sticky" : "");
+}
 
 void rdlock_home_show(struct seq_file *m, struct rdlock_home *home)
 {
@@ -536,13 +630,10 @@ void rdlock_home_show(struct seq_file *m, struct rdlock_home *home)
 				   key->cells);
 			continue;
 		}
-		seq_printf(m, "lock %s kind=%s table=%u index=%u word=%#018llx epoch=%u.%u ticket=%u holder=", name,
+		seq_printf(m, "lock %s kind=%s table=%u index=%u word=%#018llx epoch=%u.%u ticket=%u", name,
 			   rdl_kind_name(key->kind), key->chunk->no, key->index, w, rdl_epoch_gen(key->epoch),
 			   rdl_epoch_rep(key->epoch), rdl_w_ticket(w));
-		if (rdl_w_mid(w))
-			seq_printf(m, "%u", rdl_w_mid(w) - 1);
-		else
-			seq_puts(m, "-");
+		show_word(m, key, w);
 		seq_printf(m, "%s%s openers=", rdl_w_frozen(w) ? " frozen" : "",
 			   rdl_w_attention(w) ? " owner-died" : "");
 		for (i = 0; i < RDL_MAX_NODES; i++)

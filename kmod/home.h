@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The home of a space: memory for the words (chunk.c), the keys in it (home.c), the nodes that use them (member.c), and
- * the recovery of locks (recovery.c).
+ * The home of a space: memory for the words (chunk.c) and what stands behind them (body.c), the keys in it (home.c),
+ * the nodes that use them (member.c), the recovery of locks (recovery.c), and what tells that one is needed (query.c).
  *
  * Execution: all decisions are made by items on home->wq, an ordered queue, under home->mutex, one at a time; so the
  * code reads like a single thread. Only heartbeats are answered at once, in softirq, because nothing may delay them.
@@ -19,18 +19,23 @@
 #include <linux/xarray.h>
 
 #include "core/core.h"
+#include "core/slot.h"
 #include "fabric/fabric.h"
 
 struct rdlock_space;
 struct seq_file;
 
 #define RDLOCK_CHUNK_WORDS	(PAGE_SIZE / sizeof(u64) < RDL_CELLS_MAX ? PAGE_SIZE / sizeof(u64) : RDL_CELLS_MAX)
+#define RDLOCK_CHUNK_BODIES	32768	/* bytes; an allocation that does not fail for want of order */
 
 /**
  * struct rdlock_chunk - one page of words or of counter cells
  * @no: its number, "table" on the wire
  * @obj: enum rdl_obj: what lives in it
+ * @stride: bytes of the body behind each word, rdlock_body_size(); 0: counters, and kinds without
+ * @nr_words: words that it has a body for; without bodies all
  * @mem, @self_mr: memory, and the home's own right to it over the loopback pair
+ * @bodies, @bodies_mr: the same of the bodies, NULL: none
  * @used: cells given out, a prefix (counters)
  * @nr_used: words in use (locks)
  * @key: the key of each word, NULL: free; of a counter at its first cell
@@ -38,8 +43,12 @@ struct seq_file;
 struct rdlock_chunk {
 	u32 no;
 	u8 obj;
+	u32 stride;
+	u32 nr_words;
 	struct rdf_mem *mem;
 	struct rdf_mr *self_mr;
+	struct rdf_mem *bodies;
+	struct rdf_mr *bodies_mr;
 	u32 used;
 	u32 nr_used;
 	struct rdlock_key *key[RDL_CELLS_MAX];
@@ -49,8 +58,11 @@ struct rdlock_chunk {
  * struct rdlock_key - a lock or counter that somebody has open
  * @hash: in home->keys
  * @openers: nodes that have it open
+ * @props: RDL_P_*; @value_size: bytes. Like @kind fixed by who opens it first.
  * @epoch: of the lock
  * @rec: recovery in progress, NULL: none
+ * @claimed: the values that came with its claims, by node; NULL: the lock has none
+ * @query: the openers are being asked for their state, NULL: no
  * @parked: opens that wait for its end (struct rdlock_parked)
  * @again, @again_clear: another recovery was asked for meanwhile (with attention to be cleared)
  * @died: an opener was evicted and the recovery that follows could not be begun yet
@@ -59,14 +71,18 @@ struct rdlock_key {
 	struct hlist_node hash;
 	u8 obj;
 	u8 kind;
+	u8 props;
 	u8 len;
 	u8 name[RDL_KEY_MAX];
+	u16 value_size;
 	u32 cells;
 	struct rdlock_chunk *chunk;
 	u32 index;
 	u32 epoch;
 	u64 openers[RDL_MAX_NODES / 64];
 	struct rdl_recover *rec;
+	u8 (*claimed)[RDL_VALUE_MAX];
+	struct rdlock_query *query;
 	struct list_head parked;
 	bool again;
 	bool again_clear;
@@ -81,7 +97,8 @@ struct rdlock_peer {
 	u16 node;
 	u32 inc;
 	struct rdlock_member *member;	/* set when welcomed; home->lock */
-	struct xarray mrs;		/* chunk number -> rdf_mr; home->mutex */
+	struct xarray mrs;		/* chunk number -> rdf_mr of its words; home->mutex */
+	struct xarray body_mrs;		/* the same of its bodies */
 	struct work_struct dead_work;
 	struct delayed_work hello_work;	/* it may have died before it said who it is */
 };
@@ -109,6 +126,7 @@ struct rdlock_member {
  * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on
  *   growing)
  * @op, @op_done: the one loopback operation at a time
+ * @buf: its memory, room for the largest body
  */
 struct rdlock_home {
 	struct rdlock_space *space;
@@ -121,7 +139,7 @@ struct rdlock_home {
 	struct work_struct rx_work;
 	struct list_head peers;
 	wait_queue_head_t peers_wq;
-	struct rdlock_member *member[RDL_MAX_NODES];
+	struct rdlock_member *member[RDL_MAX_NODES];	/* read under mutex or lock, written under both */
 	unsigned int nr_members;
 	u64 sessions;
 
@@ -135,6 +153,7 @@ struct rdlock_home {
 
 	struct rdf_op op;
 	struct completion op_done;
+	struct rdl_body *buf;
 	bool stopping;
 	bool broken;		/* the loopback pair failed: no word can be changed any more */
 };
@@ -162,12 +181,29 @@ int rdlock_slot_alloc(struct rdlock_home *home, struct rdlock_key *key);
 void rdlock_slot_free(struct rdlock_home *home, struct rdlock_key *key);
 void rdlock_chunks_free(struct rdlock_home *home);
 struct rdlock_chunk *rdlock_chunk_find(struct rdlock_home *home, u32 no);
-/* The right of a peer (NULL: this node) to @chunk, made on first use. */
-int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, struct rdf_addr *out);
+/* The rights of a peer (NULL: this node) to @chunk, made on first use: to its words, and to its bodies if there are. */
+int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, struct rdf_addr *words,
+		       struct rdf_addr *bodies);
 /* Loopback operations on a word, waited for. -EIO: the space is broken. */
 int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old);
 int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old);
 u32 rdlock_next_epoch(u32 epoch);
+
+/* body.c: value and board of kinds with a queue. The lock is frozen, or nobody has it. -EIO: the space is broken. */
+u32 rdlock_body_size(struct rdlock_home *home, u8 kind);
+u32 rdlock_body_slots(struct rdlock_home *home, u8 kind);
+/* One operation of @len bytes between home->buf and the body; rdlock_loop_rw() in chunk.c tries again as for a word. */
+int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, u32 len);
+/* What a recovery must know of the body; the value stays in home->buf until rdlock_body_store(). */
+int rdlock_body_load(struct rdlock_home *home, struct rdlock_key *key, struct rdl_recover *r);
+int rdlock_body_store(struct rdlock_home *home, struct rdlock_key *key, const struct rdl_recover *r);
+int rdlock_body_clear(struct rdlock_home *home, struct rdlock_key *key);
+
+/* query.c: is anybody there who can give a waiter its turn? */
+void rdlock_query(struct rdlock_home *home, struct rdlock_key *key, u16 node);
+void rdlock_query_stat(struct rdlock_home *home, struct rdlock_key *key, u16 node, const struct rdl_msg *msg);
+/* What was answered so far says nothing any more: an opener went, or the lock is recovered. */
+void rdlock_query_end(struct rdlock_key *key);
 
 /* member.c */
 int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_link *link);
@@ -177,7 +213,8 @@ void rdlock_members_stop(struct rdlock_home *home);
 void rdlock_members_show(struct seq_file *m, struct rdlock_home *home);
 
 /* recovery.c */
-void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear);
+/* @clear: a dead owner's notice was delivered; @settled: RDL_VF_* that were, of kinds with a queue */
+void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear, u8 settled);
 void rdlock_recover_claim(struct rdlock_home *home, struct rdlock_key *key, u16 node, const struct rdl_msg *msg);
 void rdlock_recover_gone(struct rdlock_home *home, struct rdlock_key *key, u16 node, bool died);
 /* Tell @node, which opened again, that its claim is still wanted. */

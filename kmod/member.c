@@ -14,6 +14,7 @@
 
 #include "home.h"
 #include "main.h"
+#include "peer.h"
 #include "session.h"
 #include "space.h"
 #include "stats.h"
@@ -39,7 +40,9 @@ static void member_remove(struct rdlock_member *m)
 	struct rdlock_home *home = m->home;
 
 	lockdep_assert_held(&home->mutex);
+	spin_lock_bh(&home->lock);
 	home->member[m->node] = NULL;
+	spin_unlock_bh(&home->lock);
 	WRITE_ONCE(home->nr_members, home->nr_members - 1);
 	/* It waits for an answer to its HELLO, which it would never get. */
 	if (m->next)
@@ -154,7 +157,9 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		m->inc = peer->inc;
 		m->home = home;
 		INIT_DELAYED_WORK(&m->evict_work, evict_work);
+		spin_lock_bh(&home->lock);
 		home->member[m->node] = m;
+		spin_unlock_bh(&home->lock);
 		WRITE_ONCE(home->nr_members, home->nr_members + 1);
 		member_adopt(m, peer, false);
 		return;
@@ -228,6 +233,10 @@ static bool peer_recv(struct rdf_link *link, struct rdf_rx *rx)
 
 	if (rx->msg->type == RDL_MSG_HB)
 		return peer_heartbeat(peer, rx->msg);
+	if (rdlock_peer_is(rx->msg->type)) {
+		rdlock_peer_relay(peer, rx->msg, rx->len);
+		return true;
+	}
 	spin_lock_bh(&home->lock);
 	list_add_tail(&rx->node, &home->rx);
 	queue_work(home->wq, &home->rx_work);
@@ -278,6 +287,11 @@ static void peer_rights_end(struct rdlock_peer *peer)
 		rdf_mr_dereg(mr);
 	}
 	xa_destroy(&peer->mrs);
+	xa_for_each(&peer->body_mrs, no, mr) {
+		xa_erase(&peer->body_mrs, no);
+		rdf_mr_dereg(mr);
+	}
+	xa_destroy(&peer->body_mrs);
 }
 
 static void dead_work(struct work_struct *work)
@@ -336,6 +350,7 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	peer->inc = le32_to_cpu(hello->inc);
 	peer->link = rdf_link_get(link);
 	xa_init(&peer->mrs);
+	xa_init(&peer->body_mrs);
 	INIT_WORK(&peer->dead_work, dead_work);
 	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
@@ -376,6 +391,7 @@ static struct rdf_link *peer_first(struct rdlock_home *home)
  */
 void rdlock_members_stop(struct rdlock_home *home)
 {
+	struct rdlock_member *m;
 	struct rdf_link *link;
 	unsigned int i;
 
@@ -404,8 +420,11 @@ void rdlock_members_stop(struct rdlock_home *home)
 		if (!home->member[i])
 			continue;
 		cancel_delayed_work_sync(&home->member[i]->evict_work);
-		kfree(home->member[i]);
+		spin_lock_bh(&home->lock);
+		m = home->member[i];
 		home->member[i] = NULL;
+		spin_unlock_bh(&home->lock);
+		kfree(m);
 	}
 	WRITE_ONCE(home->nr_members, 0);
 }

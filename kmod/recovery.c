@@ -68,11 +68,17 @@ static int word_rebuild(struct rdlock_home *home, struct rdlock_key *key, u64 wo
 static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 {
 	struct rdl_recover *r = key->rec;
+	bool body = key->chunk->stride;
 	u32 node;
 
+	/* home->broken if one of them fails: the space is being given up */
+	if (body && rdlock_body_load(home, key, r))
+		return;
 	rdl_recover_finish(r);
+	if (body && rdlock_body_store(home, key, r))
+		return;
 	if (word_rebuild(home, key, r->word))
-		return;		/* home->broken: the space is being given up */
+		return;
 	key->epoch = r->epoch_new;
 	key->rec = NULL;
 	trace_rdlock_recovered(home->space, key->name, key->len, r->epoch_new, r->word, r->n);
@@ -81,22 +87,20 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 			struct rdl_msg h;
 			struct rdl_msg_rebuilt p;
 		} m = { .h.type = RDL_MSG_REBUILT };
-		const struct rdl_rebuilt *rep = &r->reply[node];
 
 		if (!(r->claimed[node / 64] >> (node % 64) & 1) || !rdlock_key_open_by(key, node))
 			continue;
+		rdl_msg_put_rebuilt(&m.h, &r->reply[node]);
+		if (body)
+			memcpy(m.p.value, home->buf->value, sizeof(m.p.value));
 		m.h.table = cpu_to_le32(key->chunk->no);
 		m.h.lock = cpu_to_le32(key->index);
 		m.h.epoch = cpu_to_le32(key->epoch);
-		m.p.what = rep->what;
-		m.p.mode = rep->mode;
-		m.p.granted = rep->granted;
-		m.p.ticket = cpu_to_le32(rep->ticket);
-		m.p.pred = cpu_to_le32(rep->pred);
-		m.p.vflags = cpu_to_le32(rep->vflags);
 		rdlock_home_send(home, node, &m.h, sizeof(m));
 	}
 	kvfree(r);
+	kvfree(key->claimed);
+	key->claimed = NULL;
 	rdlock_key_unpark(home, key, 0);
 	if (key->again) {
 		bool died = key->died;
@@ -105,11 +109,25 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		key->again = false;
 		key->again_clear = false;
 		key->died = false;
-		rdlock_recover(home, key, died, false);
+		rdlock_recover(home, key, died, false, 0);
 	}
 }
 
-void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear)
+/* Room for the claims, and for the values that come with them. */
+static struct rdl_recover *recover_alloc(struct rdlock_home *home, struct rdlock_key *key)
+{
+	struct rdl_recover *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r || !key->value_size)
+		return r;
+	key->claimed = kvcalloc(home->space->max_nodes, sizeof(*key->claimed), GFP_KERNEL);
+	if (key->claimed)
+		return r;
+	kvfree(r);
+	return NULL;
+}
+
+void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died, bool clear, u8 settled)
 {
 	struct rdl_recover *r;
 	u64 frozen;
@@ -120,17 +138,21 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 		return;
 	if (key->rec)
 		goto later;
-	r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	r = recover_alloc(home, key);
 	if (!r) {
 		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));
 		goto later;
 	}
 	if (word_freeze(home, key, &frozen)) {
 		kvfree(r);
+		kvfree(key->claimed);
+		key->claimed = NULL;
 		return;
 	}
+	rdlock_query_end(key);
 	rdlock_stat_inc(home->space, recovery);
 	rdl_recover_start(r, key->kind, key->epoch, rdlock_next_epoch(key->epoch), frozen, key->openers, died, clear);
+	r->settled = settled;
 	key->rec = r;
 	for (node = 0; node < RDL_MAX_NODES; node++)
 		if (rdlock_key_open_by(key, node))
@@ -150,25 +172,22 @@ later:
 void rdlock_recover_claim(struct rdlock_home *home, struct rdlock_key *key, u16 node, const struct rdl_msg *msg)
 {
 	const struct rdl_msg_claim *p = rdl_msg_cpayload(msg);
-	struct rdl_claim c = {
-		.what = p->what,
-		.mode = p->mode,
-		.ticket = le32_to_cpu(msg->ticket),
-		.nx = le32_to_cpu(p->nx),
-		.handed_epoch = le32_to_cpu(p->handed_epoch),
-		.handed_ticket = le32_to_cpu(p->handed_ticket),
-		.ver = le64_to_cpu(p->ver),
-		.vflags = le32_to_cpu(p->vflags),
-	};
+	struct rdl_claim c;
+	bool first;
 
+	rdl_msg_get_claim(msg, &c);
 	lockdep_assert_held(&home->mutex);
 	/* One of an earlier recovery, or the second answer to a FREEZE that was repeated. */
 	if (!key->rec || le32_to_cpu(msg->epoch) != key->rec->epoch)
 		return;
+	first = key->rec->expect[node / 64] >> (node % 64) & 1;
 	if (rdl_recover_claim(key->rec, node, le32_to_cpu(msg->epoch), &c)) {
 		rdlock_stat_inc(home->space, bad_msg);
 		return;
 	}
+	/* A second claim may bring a newer one, but the first is the one that counts. */
+	if (first && key->claimed)
+		memcpy(key->claimed[node], p->value, sizeof(p->value));
 	if (rdl_recover_ready(key->rec))
 		recover_finish(home, key);
 }
@@ -208,7 +227,8 @@ void rdlock_recover_retry(struct work_struct *work)
 			key->again = false;
 			key->again_clear = false;
 			key->died = false;
-			rdlock_recover(home, key, died, clear);
+			/* What was settled is said again by who still has it. */
+			rdlock_recover(home, key, died, clear, 0);
 		} else if (key->rec) {
 			for (node = 0; node < RDL_MAX_NODES; node++)
 				if (key->rec->expect[node / 64] >> (node % 64) & 1)

@@ -16,6 +16,7 @@
 #include "home.h"
 #include "lease.h"
 #include "main.h"
+#include "peer.h"
 #include "session.h"
 #include "space.h"
 #include "stats.h"
@@ -244,8 +245,10 @@ static void lock_message(struct rdlock_space *space, const struct rdl_msg *msg)
 	}
 	if (msg->type == RDL_MSG_FREEZE)
 		rdlock_agent_freeze(a, le32_to_cpu(msg->epoch));
+	else if (msg->type == RDL_MSG_ASK)
+		rdlock_agent_tell(a, le32_to_cpu(msg->epoch));
 	else
-		rdlock_agent_rebuilt(a, le32_to_cpu(msg->epoch), rdl_msg_cpayload(msg));
+		rdlock_agent_rebuilt(a, msg);
 	rdlock_agent_put(a);
 }
 
@@ -292,7 +295,14 @@ void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, 
 		break;
 	case RDL_MSG_FREEZE:
 	case RDL_MSG_REBUILT:
+	case RDL_MSG_ASK:
 		lock_message(space, msg);
+		break;
+	case RDL_MSG_GRANT:
+	case RDL_MSG_HINT:
+	case RDL_MSG_PROBE:
+	case RDL_MSG_ANSWER:
+		rdlock_peer_recv(space, msg);
 		break;
 	case RDL_MSG_BYE:
 		/* The home goes: nothing it held for us has a meaning any more. */

@@ -10,6 +10,7 @@
 #ifndef RDLOCK_SPACE_H
 #define RDLOCK_SPACE_H
 
+#include <linux/bits.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -127,6 +128,9 @@ struct rdlock_space {
 	struct rdlock_stats __percpu *stats;
 	struct dentry *debugfs;
 };
+
+/* Kinds of locks that there are. */
+#define RDLOCK_KINDS	(BIT(RDL_KIND_SPIN) | BIT(RDL_KIND_FAIR) | BIT(RDL_KIND_TICKET) | BIT(RDL_KIND_MCS))
 
 /* ---- for dev.c and api.c ---- */
 

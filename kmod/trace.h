@@ -19,6 +19,8 @@
 #define RDLOCK_EV_PAIR(name, meaning) { RDL_EV_##name, #name },
 #define rdlock_show_state(st) __print_symbolic(st, RDL_STATES(RDLOCK_PAIR) { -1, NULL })
 #define rdlock_show_event(ev) __print_symbolic(ev, RDL_EVENTS(RDLOCK_EV_PAIR) { -1, NULL })
+#define rdlock_show_peer(type) __print_symbolic(type, { RDL_MSG_GRANT, "GRANT" }, { RDL_MSG_HINT, "HINT" }, \
+	{ RDL_MSG_PROBE, "PROBE" }, { RDL_MSG_ANSWER, "ANSWER" }, { -1, NULL })
 #endif
 
 TRACE_EVENT(rdlock_step,
@@ -38,6 +40,12 @@ TRACE_EVENT(rdlock_step,
 		__field(u32, acts)
 		__field(u64, old)
 		__field(int, err)
+		__field(u8, op)
+		__field(u8, mode)
+		__field(u8, debt)
+		__field(u32, users)
+		__field(u32, epoch)
+		__field(u32, ticket)
 	),
 	TP_fast_assign(
 		__entry->table = a->table;
@@ -52,11 +60,51 @@ TRACE_EVENT(rdlock_step,
 		__entry->acts = acts;
 		__entry->old = ev->old;
 		__entry->err = err;
+		__entry->op = ev->op;
+		__entry->mode = a->core.q.mode;
+		__entry->debt = a->core.q.debt;
+		__entry->users = a->core.users;
+		__entry->epoch = a->core.epoch;
+		__entry->ticket = a->core.ticket;
 	),
-	TP_printk("lock=%u:%u event=%s %s->%s frz=%u outcome=%u flags=%#x waiters=%u actions=%u old=%#llx err=%d",
-		  __entry->table, __entry->slot, rdlock_show_event(__entry->event), rdlock_show_state(__entry->from),
-		  rdlock_show_state(__entry->to), __entry->frz, __entry->outcome, __entry->flags, __entry->nq,
-		  __entry->acts, __entry->old, __entry->err)
+	TP_printk("lock=%u:%u event=%s op=%u %s->%s frz=%u outcome=%u flags=%#x waiters=%u users=%u mode=%u epoch=%u.%u ticket=%u debt=%u actions=%u old=%#llx err=%d",
+		  __entry->table, __entry->slot, rdlock_show_event(__entry->event), __entry->op,
+		  rdlock_show_state(__entry->from), rdlock_show_state(__entry->to), __entry->frz, __entry->outcome,
+		  __entry->flags, __entry->nq, __entry->users, __entry->mode, __entry->epoch >> RDL_REP_BITS,
+		  __entry->epoch & RDL_REP_MAX, __entry->ticket, __entry->debt, __entry->acts, __entry->old,
+		  __entry->err)
+);
+
+/* A message to another node: its turn (GRANT), who comes next (HINT), a try's question and answer. */
+TRACE_EVENT(rdlock_send,
+	TP_PROTO(const struct rdlock_agent *a, u8 type, u32 epoch, const struct rdl_peer *peer),
+	TP_ARGS(a, type, epoch, peer),
+	TP_STRUCT__entry(
+		__field(u32, table)
+		__field(u32, slot)
+		__field(u8, type)
+		__field(u8, mode)
+		__field(u8, debt)
+		__field(u16, to)
+		__field(u32, epoch)
+		__field(u32, ticket)
+		__field(u64, ver)
+	),
+	TP_fast_assign(
+		__entry->table = a->table;
+		__entry->slot = a->slot;
+		__entry->type = type;
+		__entry->mode = peer->mode;
+		__entry->debt = peer->debt;
+		__entry->to = peer->node;
+		__entry->epoch = epoch;
+		__entry->ticket = peer->ticket;
+		__entry->ver = peer->ver;
+	),
+	TP_printk("lock=%u:%u %s to=%u mode=%u epoch=%u.%u ticket=%u debt=%u ver=%#llx", __entry->table,
+		  __entry->slot, rdlock_show_peer(__entry->type), __entry->to, __entry->mode,
+		  __entry->epoch >> RDL_REP_BITS, __entry->epoch & RDL_REP_MAX, __entry->ticket, __entry->debt,
+		  __entry->ver)
 );
 
 TRACE_EVENT(rdlock_recovered,

@@ -71,11 +71,11 @@ static int timeout_error(struct rdlock_space *space)
 	return -EHOSTUNREACH;
 }
 
-static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interruptible)
+static int wait_registered(struct rdlock_agent *a, const struct rdlock_props *ask, ktime_t deadline,
+			   bool interruptible)
 {
-	int err;
-
 	bool settled;
+	int err;
 
 	do {
 		if (rdlock_space_is_stopping(a->space))
@@ -95,8 +95,14 @@ static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interr
 				a->open_err = 0;
 				settled = false;
 			}
-		} else if (a->key.kind && a->core.kind != a->key.kind) {
-			err = -EEXIST;
+			/* What somebody else wanted was refused. */
+			if (err == -EINVAL && memcmp(&a->ask, ask, sizeof(*ask))) {
+				a->ask = *ask;
+				a->open_err = 0;
+				settled = false;
+			}
+		} else if (!rdlock_agent_fits(a, ask)) {
+			err = -EINVAL;
 		}
 		spin_unlock_bh(&a->lock);
 		if (!settled)
@@ -105,14 +111,30 @@ static int wait_registered(struct rdlock_agent *a, ktime_t deadline, bool interr
 	return err;
 }
 
-struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, u32 kind, ktime_t deadline,
-				  bool interruptible)
+/* What no lock can have, whoever opened it first. */
+static int props_check(const struct rdlock_props *ask)
+{
+	u32 sticky = RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY;
+
+	if (ask->kind >= RDL_NR_KINDS || ask->flags & ~sticky || ask->flags == sticky ||
+	    ask->value_size > RDLOCK_VALUE_MAX)
+		return -EINVAL;
+	if (ask->value_size > RDL_VALUE_MAX || (ask->kind && !(RDLOCK_KINDS >> ask->kind & 1)))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, const struct rdlock_props *ask,
+				  ktime_t deadline, bool interruptible)
 {
 	struct rdlock *l;
 	int err;
 
-	if (!len || len > RDLOCK_NAME_MAX || kind >= RDL_NR_KINDS)
+	if (!len || len > RDLOCK_NAME_MAX)
 		return ERR_PTR(-EINVAL);
+	err = props_check(ask);
+	if (err)
+		return ERR_PTR(err);
 	err = rdlock_space_pin(space);
 	if (err)
 		return ERR_PTR(err);
@@ -124,11 +146,11 @@ struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u
 	init_waitqueue_head(&l->wq);
 	INIT_WORK(&l->work, handle_work);
 	rdlock_hrtimer_setup(&l->timer, handle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	l->agent = rdlock_agent_open(space, key, len, kind);
+	l->agent = rdlock_agent_open(space, key, len, ask);
 	err = PTR_ERR_OR_ZERO(l->agent);
 	if (err)
 		goto err_free;
-	err = wait_registered(l->agent, deadline, interruptible);
+	err = wait_registered(l->agent, ask, deadline, interruptible);
 	if (err)
 		goto err_close;
 	spin_lock_bh(&l->agent->lock);
@@ -145,8 +167,8 @@ err_unpin:
 	return ERR_PTR(err);
 }
 
-/* Take @l out of what it has or wants; the result, if any, is thrown away. */
-static void handle_withdraw(struct rdlock *l)
+/* Take @l out of what it has or wants; the result, if any, is thrown away. @keep: but not a value that was written. */
+static void handle_withdraw(struct rdlock *l, bool keep)
 {
 	struct rdlock_agent *a = l->agent;
 
@@ -161,8 +183,17 @@ static void handle_withdraw(struct rdlock *l)
 	case RDLOCK_FD_HELD:
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		l->grant = (struct rdlock_grant){};
-		a->user = NULL;
-		rdlock_agent_release(a);
+		list_del_init(&l->node);
+		/* Whoever still sleeps in a conversion has released it itself. */
+		if (l->converting) {
+			WRITE_ONCE(l->converting, false);
+			wake_up_all(&l->wq);
+		}
+		/* Only an owner that says it is done publishes what it wrote. */
+		if (keep && l->dirty)
+			memcpy(a->value, l->value, sizeof(a->value));
+		rdlock_agent_release(a, keep && l->dirty);
+		l->dirty = false;
 		break;
 	case RDLOCK_FD_IDLE:
 	case RDLOCK_FD_REVOKED:
@@ -181,7 +212,7 @@ void rdlock_handle_close(struct rdlock *l)
 
 	spin_lock_bh(&a->lock);
 	l->fn = NULL;
-	handle_withdraw(l);
+	handle_withdraw(l, false);
 	/* A function that runs just now may acquire again: refused from here on. */
 	WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
 	list_del_init(&l->all);
@@ -222,6 +253,8 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	case RDLOCK_FD_REVOKED:
 		return -EKEYREVOKED;
 	}
+	if (mode == RDLOCK_SHARED && a->core.kind != RDL_KIND_FAIR)
+		return -EOPNOTSUPP;
 	if (rdlock_space_is_stopping(a->space))
 		return -ESHUTDOWN;
 	if (!try && deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
@@ -269,8 +302,6 @@ static int mode_check(u32 mode)
 {
 	if (mode != RDLOCK_SHARED && mode != RDLOCK_EXCLUSIVE)
 		return -EINVAL;
-	if (mode == RDLOCK_SHARED)	/* no kind of today has shared mode */
-		return -EOPNOTSUPP;
 	return 0;
 }
 
@@ -331,7 +362,7 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	spin_lock_bh(&a->lock);
 	l->sleeper = false;
 	if (l->state == RDLOCK_FD_PENDING) {
-		handle_withdraw(l);
+		handle_withdraw(l, false);
 		if (err == -ETIMEDOUT)
 			err = timeout_error(a->space);
 	} else {
@@ -426,7 +457,7 @@ int rdlock_request_cancel(struct rdlock *l)
 		l->fn = NULL;
 		if (l->state == RDLOCK_FD_REVOKED)
 			err = -EKEYREVOKED;
-		handle_withdraw(l);
+		handle_withdraw(l, false);
 	}
 	spin_unlock_bh(&a->lock);
 	return err;
@@ -439,7 +470,7 @@ int rdlock_handle_release(struct rdlock *l)
 
 	spin_lock_bh(&a->lock);
 	if (l->state == RDLOCK_FD_HELD)
-		handle_withdraw(l);
+		handle_withdraw(l, true);
 	else
 		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
 	spin_unlock_bh(&a->lock);
@@ -473,6 +504,8 @@ void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out)
 	spin_lock_bh(&a->lock);
 	out->out_state = l->state;
 	out->out_kind = a->core.kind;
+	out->out_value_size = a->ask.value_size;
+	out->out_open_flags = a->ask.flags & RDLOCK_OPEN_STICKY;
 	out->out_instance = READ_ONCE(a->space->instance);
 	if (l->state == RDLOCK_FD_HELD || l->state == RDLOCK_FD_GRANTED) {
 		out->out_mode = l->mode;

@@ -13,6 +13,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "core/limits.h"
 #include "include/linux/rdlock.h"
 #include "../uapi/linux/rdlock.h"
 
@@ -30,7 +31,10 @@ struct rdlock_space;
  * @sleeper: a call sleeps for the result, or has not looked at it yet. Protected by agent->lock.
  * @deadline: of the request. Protected by agent->lock.
  * @grant: valid in GRANTED and HELD. Protected by agent->lock.
- * @node: in agent->queue while PENDING. Protected by agent->lock.
+ * @value: of the lock, as it came with the grant or as the owner wants it. Protected by agent->lock.
+ * @dirty: the owner has changed @value. Protected by agent->lock.
+ * @converting: the owner waits for another mode. Protected by agent->lock; read without it by the sleeper.
+ * @node: in agent->queue while PENDING, in agent->users while GRANTED or HELD. Protected by agent->lock.
  * @all: in agent->handles. Protected by agent->lock.
  * @wq: the sleeper and pollers
  * @timer: deadline of an asynchronous request
@@ -49,6 +53,9 @@ struct rdlock {
 	bool sleeper;
 	ktime_t deadline;
 	struct rdlock_grant grant;
+	u8 value[RDL_VALUE_MAX];
+	bool dirty;
+	bool converting;
 	struct list_head node;
 	struct list_head all;
 	wait_queue_head_t wq;
@@ -66,8 +73,8 @@ struct rdlock {
  * Open a handle; the space is pinned by it. Context: process, sleeps; @interruptible: -ERESTARTSYS on any signal, else
  * only a fatal one ends the wait. Return: handle or ERR_PTR.
  */
-struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, u32 kind, ktime_t deadline,
-				  bool interruptible);
+struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, const struct rdlock_props *ask,
+				  ktime_t deadline, bool interruptible);
 /* Releases or withdraws whatever it has. Context: process. */
 void rdlock_handle_close(struct rdlock *l);
 
@@ -80,8 +87,14 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
 /* 0; -ENOENT: no asynchronous request, none granted and unfetched. */
 int rdlock_request_cancel(struct rdlock *l);
-/* 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock. */
+/* What follows: 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock, but for convert. */
 int rdlock_handle_release(struct rdlock *l);
+/* held.c: also -EOPNOTSUPP, -EDEADLK, -EAGAIN. Context: process, sleeps. @g is written on success only. */
+int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g);
+/* Copies at most @size bytes. The value's size, or -EOPNOTSUPP: the lock has none. */
+int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size);
+/* Exactly the lock's size, else -EINVAL; -EPERM also if it is held shared. */
+int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size);
 bool rdlock_handle_valid(struct rdlock *l);
 __poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt);
 void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out);

@@ -34,22 +34,29 @@ AT(rdlock_space_stat, out_name, 112);
 AT(rdlock_space_stat, out_dev, 176);
 SIZE(rdlock_space_list, 32);
 AT(rdlock_space_list, stats, 24);
-SIZE(rdlock_lock_open, 88);
+SIZE(rdlock_lock_open, 96);
 AT(rdlock_lock_open, deadline, 16);
 AT(rdlock_lock_open, key, 24);
+AT(rdlock_lock_open, value_size, 88);
 SIZE(rdlock_acquire, 40);
 AT(rdlock_acquire, deadline, 16);
 AT(rdlock_acquire, out_token, 24);
 SIZE(rdlock_release, 8);
-SIZE(rdlock_status, 40);
+SIZE(rdlock_status, 48);
 AT(rdlock_status, out_token, 24);
+AT(rdlock_status, out_value_size, 40);
+SIZE(rdlock_convert, 32);
+AT(rdlock_convert, out_token, 16);
+SIZE(rdlock_value, 80);
+AT(rdlock_value, value, 16);
 SIZE(rdlock_counter_open, 88);
 AT(rdlock_counter_open, key, 24);
 SIZE(rdlock_counter_op, 48);
 AT(rdlock_counter_op, deadline, 16);
 AT(rdlock_counter_op, out_old, 40);
 static_assert(RDLOCK_IOC_INFO == 0xd700 && RDLOCK_IOC_SPACE_OPEN == 0xd706 && RDLOCK_IOC_LOCK_OPEN == 0xd721 &&
-	      RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_COUNTER_READ == 0xd762, "command numbers");
+	      RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_VALUE_SET == 0xd746 &&
+	      RDLOCK_IOC_COUNTER_READ == 0xd762, "command numbers");
 
 #define CREATED "abi.create"
 #define DESTROYED "abi.destroy"
@@ -72,6 +79,7 @@ struct op {
 	unsigned long cmd;
 	enum fd_kind fd;
 	size_t size;
+	size_t min;		/* what it was at first, 0: @size */
 	size_t flags;		/* offset */
 	uint32_t known;		/* flags */
 	int ret;
@@ -221,6 +229,28 @@ static void after_idle(int ret)
 	EXPECT(lock_state(fds[LOCK]), RDLOCK_FD_IDLE);
 }
 
+static void fill_convert(void *p)
+{
+	struct rdlock_convert *arg = p;
+
+	arg->mode = RDLOCK_MODE_SHARED;
+}
+
+/* Held in either mode, and given back as it is. */
+static void after_convert(int ret)
+{
+	EXPECT(lock_state(fds[LOCK]), RDLOCK_FD_HELD);
+	EXPECT(lock_release(fds[LOCK]), 0);
+}
+
+static void fill_value(void *p)
+{
+	struct rdlock_value *arg = p;
+
+	arg->len = 8;
+	memcpy(arg->value, "12345678", 8);
+}
+
 static void fill_none(void *p)
 {
 }
@@ -315,7 +345,9 @@ static const struct op ops[] = {
 		OP(RDLOCK_IOC_SPACE_STAT, rdlock_space_stat), .fd = SPACE, .fill = fill_none, .out = { { 8, 232 } },
 	}, {
 		OP(RDLOCK_IOC_LOCK_OPEN, rdlock_lock_open), .fd = SPACE, KEY(rdlock_lock_open), .opens = true,
-		.known = RDLOCK_OPEN_NONBLOCK, .fill = fill_lock_open,
+		.known = RDLOCK_OPEN_NONBLOCK | RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY,
+		.min = offsetof(struct rdlock_lock_open, value_size),
+		.zero = { offsetof(struct rdlock_lock_open, reserved) }, .fill = fill_lock_open,
 	}, {
 		OP(RDLOCK_IOC_COUNTER_OPEN, rdlock_counter_open), .fd = SPACE, KEY(rdlock_counter_open), .opens = true,
 		.fill = fill_counter_open,
@@ -331,8 +363,19 @@ static const struct op ops[] = {
 		OP(RDLOCK_IOC_CANCEL, rdlock_release), .fd = LOCK, .ret = -ENOENT, .fill = fill_none,
 		.after = after_idle,
 	}, {
-		OP(RDLOCK_IOC_STATUS, rdlock_status), .fd = LOCK, .fill = fill_none, .out = { { 8, 32 } },
-		.after = after_idle,
+		OP(RDLOCK_IOC_STATUS, rdlock_status), .fd = LOCK, .fill = fill_none, .out = { { 8, 40 } },
+		.min = offsetof(struct rdlock_status, out_value_size), .after = after_idle,
+	}, {
+		OP(RDLOCK_IOC_CONVERT, rdlock_convert), .fd = LOCK, .out = { { 12, 20 } },
+		.prepare = prepare_release, .fill = fill_convert, .after = after_convert,
+	}, {
+		OP(RDLOCK_IOC_VALUE_GET, rdlock_value), .fd = LOCK, .out = { { 12, 4 + 64 } },
+		.zero = { offsetof(struct rdlock_value, len) },
+		.prepare = prepare_release, .fill = fill_none, .after = after_convert,
+	}, {
+		OP(RDLOCK_IOC_VALUE_SET, rdlock_value), .fd = LOCK,
+		.zero = { offsetof(struct rdlock_value, value) + 8, offsetof(struct rdlock_value, value) + 60 },
+		.prepare = prepare_release, .fill = fill_value, .after = after_convert,
 	}, {
 		OP(RDLOCK_IOC_COUNTER_ADD, rdlock_counter_op), .fd = COUNTER,
 		.zero = { offsetof(struct rdlock_counter_op, expect), offsetof(struct rdlock_counter_op, expect) + 4 },
@@ -413,7 +456,9 @@ static void open_all(void)
 {
 	fds[DEV] = need_dev();
 	fds[SPACE] = need_space();
-	fds[LOCK] = need_lock(fds[SPACE], fresh_key("abi"));
+	/* Of a kind that knows every command. */
+	fds[LOCK] = lock_open_as(fds[SPACE], fresh_key("abi"), RDLOCK_KIND_FAIR, 8, 0);
+	REQUIRE_TRUE(fds[LOCK] >= 0);
 	fds[COUNTER] = counter_open(fds[SPACE], fresh_key("abi"), 2);
 	REQUIRE_TRUE(fds[COUNTER] >= 0);
 	cell = 0;
@@ -472,13 +517,33 @@ TEST(short_structures_are_refused, 60)
 	open_all();
 	for_each_op(op) {
 		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-			uint32_t size = sizes[i] < 0 ? op->size + sizes[i] : (uint32_t)sizes[i];
+			size_t first = op->min ? op->min : op->size;
+			uint32_t size = sizes[i] < 0 ? first + sizes[i] : (uint32_t)sizes[i];
 
 			prepare(op);
 			fill(op, arg);
 			*word(arg, 0) = size;
 			refuse(op, arg, op->size, -EINVAL, "size", size);
 		}
+	}
+}
+
+TEST(structures_of_an_older_header_are_taken, 60)
+{
+	uint64_t arg[64];
+	const struct op *op;
+
+	open_all();
+	for_each_op(op) {
+		if (!op->min)
+			continue;
+		prepare(op);
+		fill(op, arg);
+		memset((char *)arg + op->min, 0xcc, op->size - op->min);
+		*word(arg, 0) = op->min;
+		if (!EXPECT(issue(op, fds[op->fd], arg), op->ret))
+			diag("... of %s", op->name);
+		EXPECT(((uint8_t *)arg)[op->min], 0xcc);
 	}
 }
 
@@ -599,7 +664,7 @@ TEST(any_64_bytes_are_a_key, 30)
 TEST(wrong_fds_and_unknown_commands_are_enotty, 60)
 {
 	static const unsigned long unknown[] = {
-		_IO(RDLOCK_IOC, 0x07), _IO(RDLOCK_IOC, 0x1f), _IO(RDLOCK_IOC, 0x24), _IO(RDLOCK_IOC, 0x44),
+		_IO(RDLOCK_IOC, 0x07), _IO(RDLOCK_IOC, 0x1f), _IO(RDLOCK_IOC, 0x24), _IO(RDLOCK_IOC, 0x47),
 		_IO(RDLOCK_IOC, 0x63), _IO(RDLOCK_IOC, 0x80), _IO(RDLOCK_IOC, 0xff), _IO('N', 0x80),
 		_IOWR(RDLOCK_IOC, RDLOCK_CMD_INFO, struct rdlock_info), _IO(RDLOCK_IOC - 1, RDLOCK_CMD_STATUS),
 		0xffffffff, 0x80000000,

@@ -148,20 +148,78 @@ static inline int lock_open(int space, const char *key, uint32_t flags)
 	return call(space, RDLOCK_IOC_LOCK_OPEN, &arg);
 }
 
-static inline int lock_acquire(int lock, uint32_t flags, uint64_t deadline, uint64_t *token)
+/* As @kind, with @value_size; RDLOCK_OPEN_STICKY etc. in @flags. */
+static inline int lock_open_as(int space, const char *key, uint32_t kind, uint32_t value_size, uint32_t flags)
+{
+	struct rdlock_lock_open arg = {
+		.size = sizeof(arg), .flags = flags, .key_len = strlen(key), .kind = kind, .value_size = value_size,
+		.deadline = in_ms(5000),
+	};
+
+	memcpy(arg.key, key, strlen(key));
+	return call(space, RDLOCK_IOC_LOCK_OPEN, &arg);
+}
+
+/* "fair" etc.; NULL: the space's default; -1: no such kind. */
+static inline int kind_of(const char *word)
+{
+	static const char * const words[] = { "default", "spin", "fair", "ticket", "mcs" };
+
+	for (int i = 0; word && i < (int)ARRAY_SIZE(words); i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	return word ? -1 : 0;
+}
+
+static inline int lock_acquire_mode(int lock, uint32_t mode, uint32_t flags, uint64_t deadline, uint64_t *token)
 {
 	struct rdlock_acquire arg;
 	int ret;
 
 	poison(&arg, sizeof(arg));
 	arg.size = sizeof(arg);
-	arg.mode = RDLOCK_MODE_EXCLUSIVE;
+	arg.mode = mode;
 	arg.flags = flags;
 	arg.deadline = deadline;
 	ret = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
 	if (!ret && token)
 		*token = arg.out_token;
 	return ret;
+}
+
+static inline int lock_acquire(int lock, uint32_t flags, uint64_t deadline, uint64_t *token)
+{
+	return lock_acquire_mode(lock, RDLOCK_MODE_EXCLUSIVE, flags, deadline, token);
+}
+
+static inline int lock_convert(int lock, uint32_t mode, uint64_t *token)
+{
+	struct rdlock_convert arg = { .size = sizeof(arg), .mode = mode };
+	int ret = call(lock, RDLOCK_IOC_CONVERT, &arg);
+
+	if (!ret && token)
+		*token = arg.out_token;
+	return ret;
+}
+
+static inline int lock_value_get(int lock, void *value, uint32_t *len)
+{
+	struct rdlock_value arg = { .size = sizeof(arg) };
+	int ret = call(lock, RDLOCK_IOC_VALUE_GET, &arg);
+
+	if (!ret) {
+		memcpy(value, arg.value, sizeof(arg.value));
+		*len = arg.out_len;
+	}
+	return ret;
+}
+
+static inline int lock_value_set(int lock, const void *value, uint32_t len)
+{
+	struct rdlock_value arg = { .size = sizeof(arg), .len = len };
+
+	memcpy(arg.value, value, len < sizeof(arg.value) ? len : sizeof(arg.value));
+	return call(lock, RDLOCK_IOC_VALUE_SET, &arg);
 }
 
 /* A try can fail for a moment after a close: the word is given back by an operation that nobody waits for. */

@@ -326,6 +326,42 @@ static int closes_lock(const struct fail_case *c)
 	return ret;
 }
 
+/* Of a kind with buffers, and the home with a body for it. */
+static int opens_fair(const struct fail_case *c)
+{
+	return mine = lock_open_as(space, "f", RDLOCK_KIND_FAIR, 8, 0);
+}
+
+static void has_fair(const struct fail_case *c)
+{
+	has_space(c);
+	REQUIRE_TRUE(opens_fair(c) >= 0);
+	REQUIRE(lock_acquire(mine, 0, in_ms(5000), NULL), 0);
+}
+
+static int converts(const struct fail_case *c)
+{
+	return lock_convert(mine, RDLOCK_MODE_SHARED, NULL);
+}
+
+static int gets_value(const struct fail_case *c)
+{
+	char value[RDLOCK_VALUE_INLINE];
+	uint32_t len;
+
+	return lock_value_get(mine, value, &len);
+}
+
+static int sets_value(const struct fail_case *c)
+{
+	return lock_value_set(mine, "12345678", 8);
+}
+
+FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_fair, .prepare = has_space, .run = opens_fair, .undo = closes_all,
+	 .needs = 3)
+FAIL_NTH(RDLOCK_IOC_CONVERT, any_convert, .prepare = has_fair, .run = converts, .undo = closes_all, .firm = true)
+FAIL_NTH(RDLOCK_IOC_VALUE_GET, any_value_get, .prepare = has_fair, .run = gets_value, .undo = closes_all, .firm = true)
+FAIL_NTH(RDLOCK_IOC_VALUE_SET, any_value_set, .prepare = has_fair, .run = sets_value, .undo = closes_all, .firm = true)
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open, .prepare = has_space, .run = opens_lock, .undo = closes_all, .needs = 3)
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_nonblock, .prepare = has_space, .run = opens_lock, .undo = closes_all,
 	 .needs = 3, .arg = "nonblock")

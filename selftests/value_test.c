@@ -218,7 +218,7 @@ TEST(create_refuses_bad_values, 60)
 		EXPECT(create_with(set_mode, modes[i]), -EINVAL);
 	EXPECT(create_with(set_node, 64), -EINVAL);
 	EXPECT(create_with(set_node, 0xffffffff), -EINVAL);
-	EXPECT(create_with(set_kind, 2), -EINVAL);
+	EXPECT(create_with(set_kind, 5), -EINVAL);
 	EXPECT(create_with(set_kind, 31), -EINVAL);
 	EXPECT(create_with(set_kind, 0xffffffff), -EINVAL);
 	EXPECT(create_with(set_family, AF_UNSPEC), -EINVAL);
@@ -302,7 +302,7 @@ TEST(modes_and_kinds, 30)
 	EXPECT(lock_state(fds[LOCK]), RDLOCK_FD_IDLE);
 
 	set_name(&arg.key_len, arg.key, "value.kind");
-	arg.kind = 2;
+	arg.kind = 5;
 	EXPECT(call(fds[SPACE], RDLOCK_IOC_LOCK_OPEN, &arg), -EINVAL);
 	arg.kind = 0xffffffff;
 	EXPECT(call(fds[SPACE], RDLOCK_IOC_LOCK_OPEN, &arg), -EINVAL);
@@ -311,6 +311,123 @@ TEST(modes_and_kinds, 30)
 	EXPECT_TRUE(fd >= 0);
 	arg.kind = RDLOCK_KIND_DEFAULT;
 	EXPECT_TRUE(call(fds[SPACE], RDLOCK_IOC_LOCK_OPEN, &arg) >= 0);
+}
+
+/* The first open decides; another wish is refused, none is taken as it is. */
+TEST(properties_are_those_of_the_first_open, 30)
+{
+	struct rdlock_status st;
+	int space, lock;
+
+	open_all();
+	space = fds[SPACE];
+	lock = lock_open_as(space, "value.props", RDLOCK_KIND_FAIR, 8, RDLOCK_OPEN_NOT_STICKY);
+	REQUIRE_TRUE(lock >= 0);
+	EXPECT(lock_open_as(space, "value.props", RDLOCK_KIND_SPIN, 0, 0), -EINVAL);
+	EXPECT(lock_open_as(space, "value.props", RDLOCK_KIND_MCS, 8, 0), -EINVAL);
+	EXPECT(lock_open_as(space, "value.props", 0, 9, 0), -EINVAL);
+	EXPECT(lock_open_as(space, "value.props", 0, 0, RDLOCK_OPEN_STICKY), -EINVAL);
+	EXPECT_TRUE(lock_open_as(space, "value.props", 0, 0, 0) >= 0);
+	EXPECT_TRUE(lock_open_as(space, "value.props", RDLOCK_KIND_FAIR, 8, RDLOCK_OPEN_NOT_STICKY) >= 0);
+	EXPECT(lock_status(lock, &st), 0);
+	EXPECT(st.out_kind, RDLOCK_KIND_FAIR);
+	EXPECT(st.out_value_size, 8);
+	EXPECT(st.out_open_flags, 0);
+
+	lock = lock_open_as(space, "value.mcs", RDLOCK_KIND_MCS, 0, 0);
+	EXPECT(lock_status(lock, &st), 0);
+	EXPECT(st.out_value_size, 0);
+	EXPECT(st.out_open_flags, RDLOCK_OPEN_STICKY);
+
+	/* what cannot be at all, and what this kernel cannot do */
+	EXPECT(lock_open_as(space, "value.no", 0, 0, RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY), -EINVAL);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_FAIR, 65537, 0), -EINVAL);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_FAIR, 65, 0), -EOPNOTSUPP);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_SPIN, 8, 0), -EOPNOTSUPP);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_SPIN, 0, RDLOCK_OPEN_STICKY), -EOPNOTSUPP);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_TICKET, 0, RDLOCK_OPEN_STICKY), -EOPNOTSUPP);
+}
+
+/* Kinds without shared mode say so, in every way one can ask. */
+TEST(shared_mode_belongs_to_fair, 30)
+{
+	static const uint32_t kinds[] = { RDLOCK_KIND_SPIN, RDLOCK_KIND_TICKET, RDLOCK_KIND_MCS };
+
+	open_all();
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int lock = lock_open_as(fds[SPACE], fresh_key("mode"), kinds[i], 0, 0);
+
+		REQUIRE_TRUE(lock >= 0);
+		EXPECT(lock_acquire_mode(lock, RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), -EOPNOTSUPP);
+		EXPECT(lock_acquire_mode(lock, RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL), -EOPNOTSUPP);
+		EXPECT(lock_convert(lock, RDLOCK_MODE_SHARED, NULL), -EPERM);
+		EXPECT(lock_acquire(lock, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_convert(lock, RDLOCK_MODE_SHARED, NULL), -EOPNOTSUPP);
+		EXPECT(lock_release(lock), 0);
+	}
+}
+
+TEST(readers_share_and_one_of_them_may_become_a_writer, 30)
+{
+	uint64_t t[4] = {};
+	int a, b, space;
+
+	open_all();
+	space = fds[SPACE];
+	a = lock_open_as(space, "value.rw", RDLOCK_KIND_FAIR, 0, 0);
+	b = lock_open_as(space, "value.rw", 0, 0, 0);
+	REQUIRE_TRUE(a >= 0 && b >= 0);
+	EXPECT(lock_acquire_mode(a, RDLOCK_MODE_SHARED, 0, in_ms(5000), &t[0]), 0);
+	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, 0, in_ms(5000), &t[1]), 0);
+	EXPECT_TRUE(t[0] != t[1]);
+	EXPECT(lock_convert(a, RDLOCK_MODE_EXCLUSIVE, NULL), -EDEADLK);
+	EXPECT(lock_convert(a, RDLOCK_MODE_SHARED, NULL), 0);
+	EXPECT(lock_convert(a, 3, NULL), -EINVAL);
+	EXPECT(lock_release(b), 0);
+	EXPECT(lock_convert(a, RDLOCK_MODE_EXCLUSIVE, &t[2]), 0);
+	EXPECT_TRUE(t[2] > t[0] && t[2] > t[1]);
+	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL), -EAGAIN);
+	EXPECT(lock_convert(a, RDLOCK_MODE_SHARED, &t[3]), 0);
+	EXPECT_TRUE(t[3] > t[2]);
+	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_release(a), 0);
+	EXPECT(lock_release(b), 0);
+}
+
+TEST(a_value_is_what_the_last_owner_released, 30)
+{
+	static const uint32_t kinds[] = { RDLOCK_KIND_FAIR, RDLOCK_KIND_TICKET, RDLOCK_KIND_MCS };
+
+	open_all();
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const char *key = fresh_key("block");
+		int a = lock_open_as(fds[SPACE], key, kinds[i], 8, 0), b = lock_open_as(fds[SPACE], key, 0, 0, 0);
+		char value[RDLOCK_VALUE_INLINE];
+		uint32_t len = 0;
+
+		REQUIRE_TRUE(a >= 0 && b >= 0);
+		EXPECT(lock_value_get(a, value, &len), -EPERM);
+		EXPECT(lock_acquire(a, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_value_get(a, value, &len), 0);
+		EXPECT(len, 8);
+		EXPECT_TRUE(!memcmp(value, "\0\0\0\0\0\0\0", 8));
+		EXPECT(lock_value_set(a, "seven..", 7), -EINVAL);
+		EXPECT(lock_value_set(a, "one.....", 8), 0);
+		EXPECT(lock_value_set(b, "two.....", 8), -EPERM);
+		EXPECT(lock_release(a), 0);
+		EXPECT(lock_acquire(b, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_value_get(b, value, &len), 0);
+		EXPECT_TRUE(!memcmp(value, "one.....", 8));
+		EXPECT(lock_value_set(b, "lost....", 8), 0);
+		close(b);
+		EXPECT(lock_acquire(a, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_value_get(a, value, &len), 0);
+		EXPECT_TRUE(!memcmp(value, "one.....", 8));
+		EXPECT(lock_release(a), 0);
+	}
+	EXPECT(lock_acquire(fds[LOCK], 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_value_set(fds[LOCK], "", 0), -EOPNOTSUPP);
+	EXPECT(lock_release(fds[LOCK]), 0);
 }
 
 TEST(deadlines_that_cannot_be, 30)

@@ -24,7 +24,7 @@ static const char * const event_names[RDL_NR_EVENTS] = {
 #undef EVENT_NAME
 };
 
-static const char * const kind_names[RDL_ALL_KINDS] = {
+static const char * const kind_names[RDL_NR_KINDS] = {
 	[RDL_KIND_DEFAULT] = "default",
 	[RDL_KIND_SPIN] = "spin",
 	[RDL_KIND_FAIR] = "fair",
@@ -32,18 +32,16 @@ static const char * const kind_names[RDL_ALL_KINDS] = {
 	[RDL_KIND_MCS] = "mcs",
 };
 
-static const struct rdl_kind_ops * const kinds[RDL_ALL_KINDS] = {
+static const struct rdl_kind_ops * const kinds[RDL_NR_KINDS] = {
 	[RDL_KIND_SPIN] = &rdl_spin,
-#ifdef RDL_QUEUE_KINDS	/* where there is a shell for them */
 	[RDL_KIND_FAIR] = &rdl_fair,
 	[RDL_KIND_TICKET] = &rdl_ticket,
 	[RDL_KIND_MCS] = &rdl_mcs,
-#endif
 };
 
 const struct rdl_kind_ops *rdl_kind_ops(unsigned int kind)
 {
-	return kind < RDL_ALL_KINDS ? kinds[kind] : NULL;
+	return kind < RDL_NR_KINDS ? kinds[kind] : NULL;
 }
 
 const char *rdl_state_name(unsigned int st)
@@ -58,7 +56,7 @@ const char *rdl_event_name(unsigned int ev)
 
 const char *rdl_kind_name(unsigned int kind)
 {
-	return kind < RDL_ALL_KINDS ? kind_names[kind] : "?";
+	return kind < RDL_NR_KINDS ? kind_names[kind] : "?";
 }
 
 int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)

@@ -22,9 +22,8 @@
  *  - The home repeats FREEZE on a new session to every opener whose claim it has not got. A REBUILT may be repeated, or
  *    left out if LINK_UP brings the new epoch.
  *  - Each TIMER action replaces an earlier one that has not fired; a TIMER event that comes late is harmless.
- *  - Messages between nodes (GRANT, HINT, PROBE, ANSWER) may be late, out of order, repeated. One that could not be
- *    sent is sent again through the home. One that is lost all the same is found by QUERY: the home asks the openers
- *    for rdl_stat() and recovers the lock if nobody can give the waiter its turn.
+ *  - Messages between nodes (GRANT, HINT, PROBE, ANSWER) may be late, out of order, repeated. One that is lost is found
+ *    by QUERY: the home asks the openers for rdl_stat() and recovers the lock if nobody can give the waiter its turn.
  *  - A value block's bytes are the shell's. The core knows the version of its own copy (@ver, which goes into GRANT,
  *    CLAIM and the body) and says when a copy changes hands: RDL_ACT_TAKE.
  *  - Of an event with local waiters the shell says who is at the head of the queue (@head, @run), as the queue is when
@@ -44,11 +43,10 @@
 enum rdl_kind {
 	RDL_KIND_DEFAULT,
 	RDL_KIND_SPIN,
-	RDL_NR_KINDS,		/* of those that may be asked for and named in messages; the others have no shell yet */
-	RDL_KIND_FAIR = RDL_NR_KINDS,
+	RDL_KIND_FAIR,
 	RDL_KIND_TICKET,
 	RDL_KIND_MCS,
-	RDL_ALL_KINDS,
+	RDL_NR_KINDS,
 };
 
 enum rdl_mode {
@@ -140,6 +138,7 @@ enum rdl_outcome {
 /* Properties of a lock, fixed by its first opener; every opener gets the same. */
 #define RDL_P_STICKY	0x1	/* an idle exclusive grant is kept until another node asks */
 #define RDL_P_VALUE	0x2	/* has a value block */
+#define RDL_P_ALL	0x3
 
 /* What goes from node to node: GRANT, HINT, PROBE, ANSWER. The epoch is the event's or the action's. */
 struct rdl_peer {
@@ -370,11 +369,19 @@ const char *rdl_kind_name(unsigned int kind);
 /* 0 or the first broken invariant as text; debug builds and the simulator call it after each step. */
 const char *rdl_check(const struct rdl_lock *l);
 
-/* Payload and header fields of CLAIM and REBUILT; the reader wants a message that rdl_msg_check() passed. */
+/*
+ * Payload and header fields of CLAIM, REBUILT, STAT and the messages between nodes, but for the value's bytes, which
+ * are the shell's; the reader wants a message that rdl_msg_check() passed.
+ */
 void rdl_msg_put_claim(struct rdl_msg *msg, const struct rdl_claim *c);
 void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c);
 void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r);
 void rdl_msg_get_rebuilt(const struct rdl_msg *msg, struct rdl_rebuilt *r);
+/* GRANT, HINT, PROBE, ANSWER of @from; @p->node is who shall get it. The reader learns who sent it and who is meant. */
+void rdl_msg_put_peer(struct rdl_msg *msg, u16 from, const struct rdl_peer *p);
+void rdl_msg_get_peer(const struct rdl_msg *msg, struct rdl_peer *p, u16 *to);
+void rdl_msg_put_stat(struct rdl_msg *msg, const struct rdl_stat *stat);
+void rdl_msg_get_stat(const struct rdl_msg *msg, struct rdl_stat *stat);
 
 /* ---- the home's side: recover.c, Documentation/protocol.rst ---- */
 

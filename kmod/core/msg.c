@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages: lengths, seal, check, and the two payloads whose meaning belongs to the core. A
+ * Messages: lengths, seal, check, and the payloads whose meaning belongs to the core. A
  * message that passed rdl_msg_check() is well formed; whether it makes sense now is for the
  * session and for rdl_step() to say.
  *
@@ -10,7 +10,8 @@
 
 #define CRC_SEED	(~0u)
 #define EPOCH_BITS	(16 + RDL_REP_BITS)
-#define CLAIM_NX_MAX	65	/* 1 + DMAX of the queue kinds */
+#define CLAIM_NX_MAX	65	/* 1 + RDL_DEBT_MAX */
+#define VALUE_SIZE_MAX	65536	/* what may be asked for; more than RDL_VALUE_MAX is refused by the home */
 #define ERRNO_MAX	4095
 
 #define LEN_OF(payload)	(sizeof(struct rdl_msg) + sizeof(struct payload))
@@ -35,10 +36,13 @@ static const char * const msg_names[RDL_NR_MSGS] = {
 static_assert(sizeof(struct rdl_msg) == 48, "no holes");
 static_assert(sizeof(struct rdl_msg_hello) == 24 + RDL_KEY_MAX, "no holes");
 static_assert(sizeof(struct rdl_msg_welcome) == 40, "no holes");
-static_assert(sizeof(struct rdl_msg_open) == 8 + RDL_KEY_MAX, "no holes");
-static_assert(sizeof(struct rdl_msg_opened) == 24, "no holes");
-static_assert(sizeof(struct rdl_msg_claim) == 32, "no holes");
-static_assert(sizeof(struct rdl_msg_rebuilt) == 16, "no holes");
+static_assert(sizeof(struct rdl_msg_open) == 16 + RDL_KEY_MAX, "no holes");
+static_assert(sizeof(struct rdl_msg_opened) == 40, "no holes");
+static_assert(sizeof(struct rdl_msg_claim) == 32 + RDL_VALUE_MAX, "no holes");
+static_assert(sizeof(struct rdl_msg_rebuilt) == 32 + RDL_VALUE_MAX, "no holes");
+static_assert(sizeof(struct rdl_msg_peer) == 24, "no holes");
+static_assert(sizeof(struct rdl_msg_grant) == 24 + RDL_VALUE_MAX, "no holes");
+static_assert(sizeof(struct rdl_msg_stat) == 8, "no holes");
 
 static_assert(LEN_OF(rdl_msg_hello) <= RDL_MSG_MAX, "the longest message fits a receive buffer");
 
@@ -134,23 +138,32 @@ static bool welcome_ok(const struct rdl_msg_welcome *p, bool refused)
 
 static bool open_ok(const struct rdl_msg_open *p)
 {
-	u32 cells = le32_to_cpu(p->cells);
+	u32 cells = le32_to_cpu(p->cells), size = le32_to_cpu(p->value_size);
+	u8 sticky = RDL_OPEN_STICKY | RDL_OPEN_NOT_STICKY;
 
-	if (!name_ok(p->key, p->key_len) || p->kind >= RDL_NR_KINDS || (p->flags & ~RDL_OPEN_ALL))
+	if (!name_ok(p->key, p->key_len) || p->kind >= RDL_NR_KINDS || (p->flags & ~RDL_OPEN_ALL) ||
+	    !zero(p->reserved, sizeof(p->reserved)))
 		return false;
 	if (p->obj == RDL_OBJ_LOCK)
-		return !cells;
-	return p->obj == RDL_OBJ_COUNTER && cells <= RDL_CELLS_MAX;
+		return !cells && size <= VALUE_SIZE_MAX && (p->flags & sticky) != sticky;
+	return p->obj == RDL_OBJ_COUNTER && cells <= RDL_CELLS_MAX && !size && !(p->flags & ~RDL_OPEN_AMBIG);
 }
 
 static bool opened_ok(const struct rdl_msg_opened *p, bool refused)
 {
-	u64 addr = le64_to_cpu(p->addr);
+	u64 addr = le64_to_cpu(p->addr), body = le64_to_cpu(p->body);
+	bool with_body = p->kind > RDL_KIND_SPIN, with_board = p->kind == RDL_KIND_FAIR;
+	u32 size = le16_to_cpu(p->value_size);
 
-	if (!zero(p->reserved, sizeof(p->reserved)) || p->kind >= RDL_NR_KINDS ||
-	    le32_to_cpu(p->cells) > RDL_CELLS_MAX)
+	if (!zero(p->reserved, sizeof(p->reserved)) || p->kind >= RDL_NR_KINDS || (p->props & ~RDL_P_ALL) ||
+	    le32_to_cpu(p->cells) > RDL_CELLS_MAX || le16_to_cpu(p->slots) > RDL_MAX_NODES || size > RDL_VALUE_MAX)
 		return false;
-	return refused || (addr && !(addr & 7));
+	if (refused)
+		return true;
+	/* Every kind but spin reads the body, fair also the board behind it. */
+	if (with_body != !!body || with_board != !!p->slots || !!size != !!(p->props & RDL_P_VALUE))
+		return false;
+	return addr && !(addr & 7) && !(body & 7);
 }
 
 static bool claim_ok(const struct rdl_msg_claim *p)
@@ -158,14 +171,38 @@ static bool claim_ok(const struct rdl_msg_claim *p)
 	return what_ok(p->what, p->mode) && le32_to_cpu(p->nx) <= CLAIM_NX_MAX &&
 	       !(le32_to_cpu(p->handed_epoch) >> EPOCH_BITS) && ticket_ok(le32_to_cpu(p->handed_ticket)) &&
 	       !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL) && zero(p->reserved, sizeof(p->reserved)) &&
-	       zero(p->reserved2, sizeof(p->reserved2));
+	       !(le32_to_cpu(p->ticket_epoch) >> EPOCH_BITS);
 }
 
 static bool rebuilt_ok(const struct rdl_msg_rebuilt *p)
 {
 	return what_ok(p->what, p->mode) && p->granted <= (p->what == RDL_CLAIM_WAIT) && !p->reserved &&
 	       ticket_ok(le32_to_cpu(p->ticket)) && le32_to_cpu(p->pred) <= RDL_MAX_NODES &&
-	       !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL);
+	       le32_to_cpu(p->succ) <= RDL_MAX_NODES && !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL) &&
+	       zero(p->reserved2, sizeof(p->reserved2));
+}
+
+static bool peer_ok(const struct rdl_msg_peer *p, u8 type)
+{
+	u32 from = le16_to_cpu(p->from), to = le16_to_cpu(p->to);
+	bool moded = type == RDL_MSG_GRANT || type == RDL_MSG_HINT;
+
+	if (from >= RDL_MAX_NODES || to >= RDL_MAX_NODES || from == to || p->reserved ||
+	    !zero(p->reserved2, sizeof(p->reserved2)))
+		return false;
+	if (moded ? p->mode != RDL_MODE_S && p->mode != RDL_MODE_X : p->mode)
+		return false;
+	if (p->idle > (type == RDL_MSG_ANSWER ? 1 : 0))
+		return false;
+	if (type != RDL_MSG_GRANT)
+		return !p->debt && !p->vflags && !p->ver;
+	return p->debt < CLAIM_NX_MAX && !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL);
+}
+
+static bool stat_ok(const struct rdl_msg_stat *p)
+{
+	return p->st < RDL_NR_STATES && p->mode <= RDL_MODE_X && zero(p->reserved, sizeof(p->reserved)) &&
+	       !(le32_to_cpu(p->ticket_epoch) >> EPOCH_BITS);
 }
 
 static bool payload_ok(const struct rdl_msg *msg)
@@ -189,9 +226,19 @@ static bool payload_ok(const struct rdl_msg *msg)
 		return epoch_ok(epoch) && claim_ok(p);
 	case RDL_MSG_REBUILT:
 		return epoch_ok(epoch) && rebuilt_ok(p);
+	case RDL_MSG_CONSISTENT:
+		return epoch_ok(epoch) && !(arg & ~RDL_VF_ALL);
+	case RDL_MSG_GRANT:
+	case RDL_MSG_HINT:
+	case RDL_MSG_PROBE:
+	case RDL_MSG_ANSWER:
+		return epoch_ok(epoch) && peer_ok(p, msg->type);
+	case RDL_MSG_STAT:
+		return epoch_ok(epoch) && stat_ok(p);
 	case RDL_MSG_FREEZE:
 	case RDL_MSG_ROLL_REQ:
-	case RDL_MSG_CONSISTENT:
+	case RDL_MSG_QUERY:
+	case RDL_MSG_ASK:
 		return epoch_ok(epoch);
 	default:
 		return !epoch;
@@ -226,6 +273,7 @@ void rdl_msg_put_claim(struct rdl_msg *msg, const struct rdl_claim *c)
 	p->handed_ticket = cpu_to_le32(c->handed_ticket);
 	p->ver = cpu_to_le64(c->ver);
 	p->vflags = cpu_to_le32(c->vflags);
+	p->ticket_epoch = cpu_to_le32(c->ticket_epoch);
 }
 
 void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c)
@@ -241,6 +289,7 @@ void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c)
 	c->handed_ticket = le32_to_cpu(p->handed_ticket);
 	c->ver = le64_to_cpu(p->ver);
 	c->vflags = le32_to_cpu(p->vflags);
+	c->ticket_epoch = le32_to_cpu(p->ticket_epoch);
 }
 
 void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r)
@@ -254,6 +303,8 @@ void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r)
 	p->ticket = cpu_to_le32(r->ticket);
 	p->pred = cpu_to_le32(r->pred);
 	p->vflags = cpu_to_le32(r->vflags);
+	p->succ = cpu_to_le32(r->succ);
+	p->ver = cpu_to_le64(r->ver);
 }
 
 void rdl_msg_get_rebuilt(const struct rdl_msg *msg, struct rdl_rebuilt *r)
@@ -267,4 +318,58 @@ void rdl_msg_get_rebuilt(const struct rdl_msg *msg, struct rdl_rebuilt *r)
 	r->ticket = le32_to_cpu(p->ticket);
 	r->pred = le32_to_cpu(p->pred);
 	r->vflags = le32_to_cpu(p->vflags);
+	r->succ = le32_to_cpu(p->succ);
+	r->ver = le64_to_cpu(p->ver);
+}
+
+void rdl_msg_put_peer(struct rdl_msg *msg, u16 from, const struct rdl_peer *p)
+{
+	struct rdl_msg_peer *m = rdl_msg_payload(msg);
+
+	memset(m, 0, msg_len[msg->type] - sizeof(*msg));
+	msg->ticket = cpu_to_le32(p->ticket);
+	m->from = cpu_to_le16(from);
+	m->to = cpu_to_le16(p->node);
+	m->mode = p->mode;
+	m->debt = p->debt;
+	m->idle = p->idle;
+	m->vflags = cpu_to_le32(p->vflags);
+	m->ver = cpu_to_le64(p->ver);
+}
+
+void rdl_msg_get_peer(const struct rdl_msg *msg, struct rdl_peer *p, u16 *to)
+{
+	const struct rdl_msg_peer *m = rdl_msg_cpayload(msg);
+
+	memset(p, 0, sizeof(*p));
+	p->ticket = le32_to_cpu(msg->ticket);
+	p->node = le16_to_cpu(m->from);
+	p->mode = m->mode;
+	p->debt = m->debt;
+	p->idle = m->idle;
+	p->vflags = le32_to_cpu(m->vflags);
+	p->ver = le64_to_cpu(m->ver);
+	*to = le16_to_cpu(m->to);
+}
+
+void rdl_msg_put_stat(struct rdl_msg *msg, const struct rdl_stat *stat)
+{
+	struct rdl_msg_stat *m = rdl_msg_payload(msg);
+
+	memset(m, 0, sizeof(*m));
+	msg->ticket = cpu_to_le32(stat->ticket);
+	m->st = stat->st;
+	m->mode = stat->mode;
+	m->ticket_epoch = cpu_to_le32(stat->ticket_epoch);
+}
+
+void rdl_msg_get_stat(const struct rdl_msg *msg, struct rdl_stat *stat)
+{
+	const struct rdl_msg_stat *m = rdl_msg_cpayload(msg);
+
+	memset(stat, 0, sizeof(*stat));
+	stat->ticket = le32_to_cpu(msg->ticket);
+	stat->st = m->st;
+	stat->mode = m->mode;
+	stat->ticket_epoch = le32_to_cpu(m->ticket_epoch);
 }

@@ -12,7 +12,7 @@
 #include "plat.h"
 
 #define RDL_MSG_MAGIC	0x6c72	/* "rl" */
-#define RDL_MSG_VERSION	1
+#define RDL_MSG_VERSION	2
 #define RDL_MSG_MAX	512	/* bytes of the longest message, header included; the size of a receive buffer */
 
 /* X(NAME, value, payload struct or empty, direction) ; the list makes the enum, the names and the length table */
@@ -31,7 +31,14 @@
 	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: tickets run out */ \
 	X(CONSISTENT,	12, rdl_msg_empty)	/* holder -> home: table, lock, E: dead owner told of */ \
 	X(BYE,		13, rdl_msg_empty)	/* both: planned end of the session */ \
-	X(BYE_ACK,	14, rdl_msg_empty)	/* home -> node: what the node had open is closed */
+	X(BYE_ACK,	14, rdl_msg_empty)	/* home -> node: what the node had open is closed */ \
+	X(GRANT,	15, rdl_msg_grant)	/* node -> node: table, lock, E, ticket of the receiver: its turn */ \
+	X(HINT,		16, rdl_msg_peer)	/* node -> node: ticket of the sender, which comes next */ \
+	X(PROBE,	17, rdl_msg_peer)	/* node -> node: ticket of the receiver: is it idle? */ \
+	X(ANSWER,	18, rdl_msg_peer)	/* node -> node: ticket of the sender: given up, or busy */ \
+	X(QUERY,	19, rdl_msg_empty)	/* waiter -> home: table, lock, E: can anybody give me my turn? */ \
+	X(ASK,		20, rdl_msg_empty)	/* home -> opener: table, lock, E: what is your state? */ \
+	X(STAT,		21, rdl_msg_stat)	/* opener -> home: table, lock, E, ticket: this */
 
 enum rdl_msg_type {
 #define RDL_MSG_ENUM(name, value, payload) RDL_MSG_##name = value,
@@ -101,8 +108,11 @@ enum rdl_obj {
 	RDL_OBJ_COUNTER,
 };
 
-#define RDL_OPEN_AMBIG	0x1	/* after a broken link: an outcome is not known, recover */
-#define RDL_OPEN_ALL	(RDL_OPEN_AMBIG)
+#define RDL_OPEN_AMBIG		0x1	/* after a broken link: an outcome is not known, recover */
+#define RDL_OPEN_STICKY		0x2	/* an idle owner shall keep the lock */
+#define RDL_OPEN_NOT_STICKY	0x4	/* it shall not; neither of the two: as the kind has it, or as it is */
+#define RDL_OPEN_EXACT		0x8	/* opened before: kind, value_size and stickiness must be as named */
+#define RDL_OPEN_ALL		0xf
 
 struct rdl_msg_open {
 	u8 obj;			/* enum rdl_obj */
@@ -110,6 +120,8 @@ struct rdl_msg_open {
 	u8 flags;		/* RDL_OPEN_* */
 	u8 key_len;		/* 1..RDL_KEY_MAX */
 	__le32 cells;		/* counters: number of cells, 1..RDL_CELLS_MAX; 0: as it exists */
+	__le32 value_size;	/* locks: bytes of the value block; 0 without RDL_OPEN_EXACT: as it exists, or none */
+	u8 reserved[4];
 	u8 key[RDL_KEY_MAX];	/* zero-filled */
 };
 
@@ -119,8 +131,13 @@ struct rdl_msg_opened {
 	__le64 addr;		/* of the word, or of cell 0 */
 	__le32 rkey;		/* of this session */
 	__le32 cells;
+	__le64 body;		/* address of the body, 0: the kind has none */
+	__le32 body_rkey;
+	__le16 slots;		/* of its board */
+	__le16 value_size;
 	u8 kind;
-	u8 reserved[7];
+	u8 props;		/* RDL_P_* */
+	u8 reserved[6];
 };
 
 enum rdl_claim_what {
@@ -129,7 +146,7 @@ enum rdl_claim_what {
 	RDL_CLAIM_HOLD,
 };
 
-/* PROTOCOL 5.3: fields that only queue kinds fill are 0 for spin */
+/* Fields that only kinds with a queue fill are 0 for spin. */
 struct rdl_msg_claim {
 	u8 what;		/* enum rdl_claim_what */
 	u8 mode;		/* enum rdl_mode; RDL_MODE_NL with NONE */
@@ -139,7 +156,8 @@ struct rdl_msg_claim {
 	__le32 handed_ticket;
 	__le64 ver;
 	__le32 vflags;
-	u8 reserved2[4];
+	__le32 ticket_epoch;	/* in which the header's ticket was taken, 0: the one that ends */
+	u8 value[RDL_VALUE_MAX];	/* of version @ver */
 };
 
 struct rdl_msg_rebuilt {
@@ -150,6 +168,35 @@ struct rdl_msg_rebuilt {
 	__le32 ticket;		/* new ticket of a HOLD or WAIT */
 	__le32 pred;		/* node id + 1 of the predecessor, 0: none */
 	__le32 vflags;
+	__le32 succ;		/* mcs: node id + 1 of the successor, 0: none */
+	u8 reserved2[4];
+	__le64 ver;
+	u8 value[RDL_VALUE_MAX];	/* of version @ver */
+};
+
+/* Between nodes; the home hands it on, and changes nothing but the header's session. See struct rdl_peer. */
+struct rdl_msg_peer {
+	__le16 from;
+	__le16 to;
+	u8 mode;		/* enum rdl_mode: GRANT, HINT */
+	u8 debt;		/* GRANT */
+	u8 idle;		/* ANSWER */
+	u8 reserved;
+	__le32 vflags;		/* GRANT */
+	u8 reserved2[4];
+	__le64 ver;		/* GRANT */
+};
+
+struct rdl_msg_grant {
+	struct rdl_msg_peer peer;
+	u8 value[RDL_VALUE_MAX];	/* of version peer.ver */
+};
+
+struct rdl_msg_stat {
+	u8 st;			/* enum rdl_state */
+	u8 mode;		/* enum rdl_mode */
+	u8 reserved[2];
+	__le32 ticket_epoch;
 };
 
 enum rdl_backend {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
+ * What stands behind a lock's word, at the home: the body.
+ *
  * A node's slot on a lock's board: which ticket it waits with, or holds, and in which mode. Written by the node itself,
  * and by the home in a rebuild; read by whoever must find a ticket's node. In memory it is little endian.
  *
@@ -59,6 +61,30 @@ static inline bool rdl_slot_valid(u32 seed, u16 node, u32 epoch, u64 slot)
 	if (((slot >> RDL_SLOT_EP_SHIFT) & RDL_W_EP_MASK) != rdl_ep18(epoch))
 		return false;
 	return (slot & RDL_SLOT_CHECK) == rdl_slot_check(seed, node, slot & ~RDL_SLOT_CHECK);
+}
+
+/**
+ * struct rdl_body - value block and board of a lock of a kind with a queue
+ * @ver: token of the last writer that changed the value
+ * @crc: rdl_body_crc(); of zeros it is 0, so fresh memory is a sound body
+ * @vflags: RDL_VF_*
+ * @value: zero behind its end
+ * @slot: kind fair: the board, by node id
+ */
+struct rdl_body {
+	__le64 ver;
+	__le32 crc;
+	__le32 vflags;
+	u8 value[RDL_VALUE_MAX];
+	__le64 slot[];
+};
+
+static inline u32 rdl_body_crc(const struct rdl_body *b)
+{
+	u32 crc = rdl_crc32c(0, &b->ver, sizeof(b->ver));
+
+	crc = rdl_crc32c(crc, &b->vflags, sizeof(b->vflags));
+	return rdl_crc32c(crc, b->value, sizeof(b->value));
 }
 
 #endif /* RDL_SLOT_H */

@@ -129,7 +129,7 @@ struct rdf_hello {
 } __packed;
 
 #define RDF_HELLO_MAGIC   0x31464452	/* "RDF1" */
-#define RDF_HELLO_VERSION 1
+#define RDF_HELLO_VERSION 2
 
 enum rdf_chan_id {
 	RDF_CHAN_MSG,

@@ -27,6 +27,7 @@
 
 #include "../compat.h"
 #include "../include/linux/rdlock.h"
+#include "../../uapi/linux/rdlock.h"
 
 static char *space_name = "t";
 module_param_named(space, space_name, charp, 0444);
@@ -34,6 +35,7 @@ MODULE_PARM_DESC(space, "space, which must be there (default t)");
 
 #define FAIL_KEY	"kernel"
 #define FAIL_CELLS	3
+#define FAIL_VALUE	8
 #define FAIL_MS		20000
 
 /**
@@ -191,6 +193,26 @@ static int run_rdlock_release(void)
 	return rdlock_release(fail.lock);
 }
 
+static int run_rdlock_convert(void)
+{
+	return rdlock_convert(fail.lock, RDLOCK_SHARED, NULL);
+}
+
+static int run_rdlock_value_get(void)
+{
+	u8 value[FAIL_VALUE];
+	int ret = rdlock_value_get(fail.lock, value, sizeof(value));
+
+	return ret == FAIL_VALUE ? 0 : ret < 0 ? ret : -ERANGE;
+}
+
+static int run_rdlock_value_set(void)
+{
+	static const u8 value[FAIL_VALUE];
+
+	return rdlock_value_set(fail.lock, value, sizeof(value));
+}
+
 static int run_rdlock_valid(void)
 {
 	return rdlock_valid(fail.lock) ? 0 : -EKEYREVOKED;
@@ -261,6 +283,22 @@ static int has_held(void)
 	return err ? err : fail_take(fail.lock);
 }
 
+/* One that can be shared and has a value. */
+static int has_fair(void)
+{
+	static const struct rdlock_props props = { .kind = RDLOCK_KIND_FAIR, .value_size = FAIL_VALUE };
+	struct rdlock *lock;
+	int err = has_space();
+
+	if (err)
+		return err;
+	lock = rdlock_open_as(fail.space, "fair", 4, &props, fail_deadline());
+	if (IS_ERR(lock))
+		return PTR_ERR(lock);
+	fail.lock = lock;
+	return fail_take(lock);
+}
+
 /* An asynchronous acquire that waits. */
 static int has_asked(void)
 {
@@ -294,6 +332,9 @@ static const struct fail_case fail_cases[] = {
 	FAIL_CASE(rdlock_acquire_async, has_lock, "firm"),
 	FAIL_CASE(rdlock_cancel, has_asked, "firm"),
 	FAIL_CASE(rdlock_release, has_held, "firm"),
+	FAIL_CASE(rdlock_convert, has_fair, "firm"),
+	FAIL_CASE(rdlock_value_get, has_fair, "firm"),
+	FAIL_CASE(rdlock_value_set, has_fair, "firm"),
 	FAIL_CASE(rdlock_valid, has_held, "firm"),
 	FAIL_CASE(rdlock_counter_open, has_space, "allocates"),
 	FAIL_CASE(rdlock_counter_close, has_counter, "firm"),

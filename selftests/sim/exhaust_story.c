@@ -60,7 +60,7 @@ static bool set_value(const char *name, size_t len, const char *value)
 	if (len == 4 && !memcmp(name, "kind", 4)) {
 		size_t n = strcspn(value, " ");
 
-		for (i = 1; i < RDL_ALL_KINDS; i++) {
+		for (i = 1; i < RDL_NR_KINDS; i++) {
 			if (strlen(rdl_kind_name(i)) == n && !memcmp(rdl_kind_name(i), value, n)) {
 				x_cfg.kind = i;
 				return true;

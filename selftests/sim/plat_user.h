@@ -31,9 +31,6 @@ typedef uint64_t __le64;
 #define le32_to_cpu(x)	le32toh(x)
 #define le64_to_cpu(x)	le64toh(x)
 
-/* There is a shell for every kind. */
-#define RDL_QUEUE_KINDS
-
 #define fallthrough	__attribute__((__fallthrough__))
 
 /* A trap, not abort(): the objects of core/ must not call anything. */

@@ -20,7 +20,7 @@
 #define MAX_THREADS	4	/* local users of a node */
 #define MAX_LINKS	256
 #define MAX_OPS		65536
-#define MAX_MSG		(sizeof(struct rdl_msg) + sizeof(struct rdl_msg_hello))
+#define MAX_MSG		(sizeof(struct rdl_msg) + sizeof(struct rdl_msg_claim))	/* and REBUILT, the longest */
 
 #define US		1000ull
 #define MS		1000000ull

@@ -99,7 +99,7 @@ enum small_fault {
 	SMALL_FAULTS,
 };
 
-extern u32 small_seen[RDL_ALL_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
+extern u32 small_seen[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 extern u32 small_most_actions;
 
 /* NULL, or what went wrong in the world of @seed. */

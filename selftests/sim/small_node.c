@@ -4,7 +4,7 @@
 
 #include "small.h"
 
-u32 small_seen[RDL_ALL_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
+u32 small_seen[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 u32 small_most_actions;
 
 bool small_tracing;

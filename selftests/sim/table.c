@@ -66,7 +66,7 @@ void table_rst(void)
 	puts("What each event does in each state\n----------------------------------\n");
 	puts("*ignore*: nothing happens. *impossible*: refused with ``-EPROTO``, nothing changes. Otherwise the");
 	puts("function in kmod/core that runs, and the states in which it may leave the lock.");
-	for (kind = 0; kind < RDL_ALL_KINDS; kind++) {
+	for (kind = 0; kind < RDL_NR_KINDS; kind++) {
 		if (!rdl_kind_ops(kind))
 			continue;
 		printf("\nKind ``%s``\n~~~~~~~~~~~~~~~~~\n\n", rdl_kind_name(kind));

@@ -106,7 +106,13 @@ static void sample(struct rdl_msg *m, u8 type)
 		struct rdl_msg_open *p = rdl_msg_payload(m);
 
 		p->obj = 1 + bits(1);
-		p->cells = p->obj == RDL_OBJ_COUNTER ? cpu_to_le32(rnd(&dice, RDL_CELLS_MAX + 1)) : 0;
+		if (p->obj == RDL_OBJ_COUNTER) {
+			p->cells = cpu_to_le32(rnd(&dice, RDL_CELLS_MAX + 1));
+		} else {
+			p->kind = rnd(&dice, RDL_NR_KINDS);
+			p->value_size = cpu_to_le32(rnd(&dice, 65537));
+			p->flags = bits(1) * RDL_OPEN_EXACT | bits(1) * RDL_OPEN_STICKY;
+		}
 		p->key_len = 1 + rnd(&dice, RDL_KEY_MAX);
 		memset(p->key, 'k', p->key_len);
 		break;
@@ -116,7 +122,13 @@ static void sample(struct rdl_msg *m, u8 type)
 
 		p->addr = cpu_to_le64(8 * (1 + (u64)bits(30)));
 		p->rkey = cpu_to_le32(bits(32));
-		p->kind = RDL_KIND_SPIN;
+		p->kind = RDL_KIND_SPIN + bits(2);
+		if (p->kind != RDL_KIND_SPIN) {
+			p->body = cpu_to_le64(8 * (1 + (u64)bits(30)));
+			p->slots = cpu_to_le16(p->kind == RDL_KIND_FAIR ? 64 : 0);
+			p->value_size = cpu_to_le16(rnd(&dice, RDL_VALUE_MAX + 1));
+			p->props = p->value_size ? RDL_P_VALUE : 0;
+		}
 		m->epoch = cpu_to_le32(rdl_epoch(1, 0));
 		break;
 	}
@@ -134,13 +146,123 @@ static void sample(struct rdl_msg *m, u8 type)
 		rdl_msg_put_rebuilt(m, &r);
 		break;
 	}
+	case RDL_MSG_GRANT:
+	case RDL_MSG_HINT:
+	case RDL_MSG_PROBE:
+	case RDL_MSG_ANSWER: {
+		struct rdl_peer p = { .node = bits(7), .ticket = bits(26) };
+
+		if (type == RDL_MSG_GRANT || type == RDL_MSG_HINT)
+			p.mode = RDL_MODE_S + bits(1);
+		if (type == RDL_MSG_GRANT) {
+			p.debt = rnd(&dice, 65);
+			p.vflags = bits(4);
+			p.ver = bits(32);
+		}
+		p.idle = type == RDL_MSG_ANSWER && bits(1);
+		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
+		rdl_msg_put_peer(m, 128 + bits(7), &p);
+		break;
+	}
+	case RDL_MSG_STAT: {
+		struct rdl_stat s = { .st = rnd(&dice, RDL_NR_STATES), .mode = RDL_MODE_S, .ticket = bits(26) };
+
+		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
+		rdl_msg_put_stat(m, &s);
+		break;
+	}
 	case RDL_MSG_FREEZE:
 	case RDL_MSG_ROLL_REQ:
 	case RDL_MSG_CONSISTENT:
+	case RDL_MSG_QUERY:
+	case RDL_MSG_ASK:
 		m->epoch = cpu_to_le32(rdl_epoch(1 + bits(15), bits(12)));
 		break;
 	}
 	rdl_msg_seal(m, bits(16));
+}
+
+/* What a message between nodes says, comes out as it was put in; what it may not say, is refused. */
+static void peer_messages(union buffer *b, u8 type, u32 len)
+{
+	struct rdl_peer p = { .node = 3, .ticket = 0x3ffffff }, q;
+	struct rdl_msg_peer *m = rdl_msg_payload(&b->msg);
+	u16 to;
+
+	if (type == RDL_MSG_GRANT)
+		p = (struct rdl_peer){ .node = 3, .mode = RDL_MODE_X, .debt = 64, .ticket = 7, .vflags = 0xf,
+				       .ver = ~0ull };
+	if (type == RDL_MSG_HINT)
+		p.mode = RDL_MODE_S;
+	p.idle = type == RDL_MSG_ANSWER;
+	rdl_msg_put_peer(&b->msg, 255, &p);
+	rdl_msg_seal(&b->msg, 0);
+	wrong(rdl_msg_check(&b->msg, len), "a full message of a node is refused");
+	rdl_msg_get_peer(&b->msg, &q, &to);
+	wrong(to != 3 || q.node != 255 || q.mode != p.mode || q.debt != p.debt || q.idle != p.idle ||
+	      q.ticket != p.ticket || q.vflags != p.vflags || q.ver != p.ver, "changed on the way");
+	m->to = m->from;
+	rdl_msg_seal(&b->msg, 0);
+	wrong(!rdl_msg_check(&b->msg, len), "a node that speaks to itself");
+	rdl_msg_put_peer(&b->msg, 255, &p);
+	m->mode = type == RDL_MSG_GRANT || type == RDL_MSG_HINT ? RDL_MODE_NL : RDL_MODE_X;
+	rdl_msg_seal(&b->msg, 0);
+	wrong(!rdl_msg_check(&b->msg, len), "a mode that cannot be");
+	rdl_msg_put_peer(&b->msg, 255, &p);
+	m->debt = 65;
+	rdl_msg_seal(&b->msg, 0);
+	wrong(!rdl_msg_check(&b->msg, len), "a debt that cannot be");
+}
+
+static void stat_message(union buffer *b, u32 len)
+{
+	struct rdl_stat s = { .st = RDL_ST_WAIT, .mode = RDL_MODE_S, .ticket = 9, .ticket_epoch = 0x1003 }, t;
+	struct rdl_msg_stat *m = rdl_msg_payload(&b->msg);
+
+	rdl_msg_put_stat(&b->msg, &s);
+	rdl_msg_seal(&b->msg, 0);
+	wrong(rdl_msg_check(&b->msg, len), "a full state is refused");
+	rdl_msg_get_stat(&b->msg, &t);
+	wrong(s.st != t.st || s.mode != t.mode || s.ticket != t.ticket || s.ticket_epoch != t.ticket_epoch,
+	      "state changed on the way");
+	m->st = RDL_NR_STATES;
+	rdl_msg_seal(&b->msg, 0);
+	wrong(!rdl_msg_check(&b->msg, len), "a state that is none");
+}
+
+/* Of each kind of lock: what must come with it, and what must not. */
+static const char *opened(u64 seed)
+{
+	union buffer b;
+	u8 kind;
+
+	(void)seed;
+	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++) {
+		struct rdl_msg_opened *p = rdl_msg_payload(&b.msg);
+		u32 len = rdl_msg_len(RDL_MSG_OPENED);
+		int i;
+
+		for (i = 0; i < 4; i++) {
+			memset(&b, 0, sizeof(b));
+			b.msg.type = RDL_MSG_OPENED;
+			p->kind = kind;
+			p->addr = cpu_to_le64(64);
+			p->body = cpu_to_le64(kind != RDL_KIND_SPIN ? 128 : 0);
+			p->slots = cpu_to_le16(kind == RDL_KIND_FAIR ? 256 : 0);
+			if (i == 1)
+				p->body = cpu_to_le64(kind == RDL_KIND_SPIN ? 128 : 0);
+			if (i == 2)
+				p->slots = cpu_to_le16(kind == RDL_KIND_FAIR ? 0 : 16);
+			if (i == 3)
+				p->value_size = cpu_to_le16(8);
+			rdl_msg_seal(&b.msg, 0);
+			wrong(!rdl_msg_check(&b.msg, len) != !i, "OPENED of a kind with what another has");
+		}
+		p->props = RDL_P_VALUE;
+		rdl_msg_seal(&b.msg, 0);
+		wrong(rdl_msg_check(&b.msg, len), "a lock with a value");
+	}
+	return first_wrong;
 }
 
 static const char *messages(u64 seed)
@@ -152,9 +274,10 @@ static const char *messages(u64 seed)
 	for (type = 0; type < RDL_NR_MSGS; type++) {
 		u32 len = rdl_msg_len(type);
 		struct rdl_claim c = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_S, .ticket = 77, .nx = 3,
-				       .handed_epoch = 0x1001, .handed_ticket = 5, .ver = 1ull << 40, .vflags = 2 };
+				       .handed_epoch = 0x1001, .handed_ticket = 5, .ver = 1ull << 40, .vflags = 2,
+				       .ticket_epoch = 0x1002 };
 		struct rdl_rebuilt r = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_X, .granted = 1, .ticket = 9,
-					 .pred = 256, .vflags = 8 };
+					 .pred = 256, .vflags = 8, .succ = 255, .ver = 1ull << 50 };
 		struct rdl_claim c2;
 		struct rdl_rebuilt r2;
 
@@ -169,7 +292,8 @@ static const char *messages(u64 seed)
 			rdl_msg_get_claim(&b.msg, &c2);
 			wrong(c.what != c2.what || c.mode != c2.mode || c.ticket != c2.ticket || c.nx != c2.nx ||
 			      c.handed_epoch != c2.handed_epoch || c.handed_ticket != c2.handed_ticket ||
-			      c.ver != c2.ver || c.vflags != c2.vflags, "claim changed on the way");
+			      c.ver != c2.ver || c.vflags != c2.vflags || c.ticket_epoch != c2.ticket_epoch,
+			      "claim changed on the way");
 		}
 		if (type == RDL_MSG_REBUILT) {
 			rdl_msg_put_rebuilt(&b.msg, &r);
@@ -177,9 +301,13 @@ static const char *messages(u64 seed)
 			wrong(rdl_msg_check(&b.msg, len), "a full rebuild is refused");
 			rdl_msg_get_rebuilt(&b.msg, &r2);
 			wrong(r.what != r2.what || r.mode != r2.mode || r.granted != r2.granted ||
-			      r.ticket != r2.ticket || r.pred != r2.pred || r.vflags != r2.vflags,
-			      "rebuild changed on the way");
+			      r.ticket != r2.ticket || r.pred != r2.pred || r.vflags != r2.vflags ||
+			      r.succ != r2.succ || r.ver != r2.ver, "rebuild changed on the way");
 		}
+		if (type >= RDL_MSG_GRANT && type <= RDL_MSG_ANSWER)
+			peer_messages(&b, type, len);
+		if (type == RDL_MSG_STAT)
+			stat_message(&b, len);
 	}
 	wrong(rdl_msg_len(RDL_NR_MSGS) || rdl_msg_len(~0u), "length of an unknown type");
 	return first_wrong;
@@ -195,6 +323,7 @@ static void usable(const struct rdl_msg *m)
 		wrong(!p->key_len || p->key_len > sizeof(p->key), "key length");
 		wrong(le32_to_cpu(p->cells) > RDL_CELLS_MAX, "cells");
 		wrong(p->kind >= RDL_NR_KINDS, "kind");
+		wrong(p->obj == RDL_OBJ_COUNTER && p->value_size, "a counter with a value");
 		break;
 	}
 	case RDL_MSG_HELLO: {
@@ -207,6 +336,8 @@ static void usable(const struct rdl_msg *m)
 		const struct rdl_msg_opened *p = rdl_msg_cpayload(m);
 
 		wrong(!m->arg && le64_to_cpu(p->addr) % 8, "misaligned word");
+		wrong(!m->arg && le64_to_cpu(p->body) % 8, "misaligned body");
+		wrong(le16_to_cpu(p->slots) > RDL_MAX_NODES || le16_to_cpu(p->value_size) > RDL_VALUE_MAX, "sizes");
 		break;
 	}
 	case RDL_MSG_WELCOME: {
@@ -229,6 +360,18 @@ static void usable(const struct rdl_msg *m)
 
 		rdl_msg_get_rebuilt(m, &r);
 		wrong(r.what < RDL_CLAIM_NONE || r.what > RDL_CLAIM_HOLD || r.mode > RDL_MODE_X, "rebuild");
+		wrong(r.pred > RDL_MAX_NODES || r.succ > RDL_MAX_NODES, "neighbour");
+		break;
+	}
+	case RDL_MSG_GRANT:
+	case RDL_MSG_HINT:
+	case RDL_MSG_PROBE:
+	case RDL_MSG_ANSWER: {
+		struct rdl_peer p;
+		u16 to;
+
+		rdl_msg_get_peer(m, &p, &to);
+		wrong(to >= RDL_MAX_NODES || p.node >= RDL_MAX_NODES || p.ticket >> 26 || p.mode > RDL_MODE_X, "peer");
 		break;
 	}
 	}
@@ -601,6 +744,7 @@ const struct unit_test unit_tests[] = {
 	{ "token_order", token_order },
 	{ "crc32c", crc_known },
 	{ "messages", messages },
+	{ "opened", opened },
 	{ "message_fuzz", message_fuzz },
 	{ "table_complete", table_complete },
 	{ "table_hostile", table_hostile },

@@ -100,7 +100,7 @@ const char *small_mutant(u64 seed)
 	first_wrong = NULL;
 	if (stat_rounds(seed) || next_early(seed))
 		return first_wrong;
-	for (kind = RDL_KIND_FAIR; kind < RDL_ALL_KINDS && !err; kind++) {
+	for (kind = RDL_KIND_FAIR; kind < RDL_NR_KINDS && !err; kind++) {
 		if (!rdl_kind_ops(kind))
 			continue;
 		err = small_run(&world, seed, kind, false);

@@ -33,14 +33,14 @@ const char *table_complete(u64 seed)
 	unsigned int s, e, kind, n = 0;
 
 	(void)seed;
-	for (kind = 0; kind < RDL_ALL_KINDS; kind++) {
+	for (kind = 0; kind < RDL_NR_KINDS; kind++) {
 		wrong(rdl_kind_name(kind)[0] == '?', "a kind has no name");
 		if (!rdl_kind_ops(kind))
 			continue;
 		table_of(rdl_kind_ops(kind));
 		n++;
 	}
-	wrong(!n || rdl_kind_ops(RDL_ALL_KINDS), "kinds");
+	wrong(!n || rdl_kind_ops(RDL_NR_KINDS), "kinds");
 	for (s = 0; s < RDL_NR_STATES; s++)
 		wrong(!rdl_state_name(s)[0], "a state has no name");
 	for (e = 0; e < RDL_NR_EVENTS; e++)

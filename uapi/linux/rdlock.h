@@ -35,23 +35,26 @@
  * errno                 meaning
  * ====================  ==========================================================================================
  * ENOTTY                unknown command
- * EINVAL                unknown flag, non-zero padding, bad value, too short a structure
+ * EINVAL                unknown flag, non-zero padding, bad value, too short a structure; a lock that exists with
+ *                       another kind, value size or stickiness than is asked for
  * E2BIG                 a longer structure than the kernel knows, with a non-zero tail
  * EOPNOTSUPP            known, but not by this kind of lock, device or kernel
  * EFAULT                bad user memory
  * EBADF                 not an fd, or not one of rdlock's kind that is wanted
- * EPERM                 not the owner of the lock; administration without CAP_NET_ADMIN
+ * EPERM                 not the owner of the lock, or not its exclusive one; administration without CAP_NET_ADMIN
  * EACCES                the space's owner, group and mode do not let the caller in
  * ENOENT                no such space in this network namespace
- * EEXIST                the space, or the key with other properties, exists
+ * EEXIST                the space, or the counter with another number of cells, exists
  * EBUSY                 in use: a space with openers, an fd with an acquire pending, a node id that is taken
  * ENODEV                no RDMA device has, or leads to, the address; the device was removed
  * EADDRINUSE            another program listens on the address and port
  * ENOSPC                a limit of the space is reached
  * ETIMEDOUT             the deadline passed; nothing is held
- * EAGAIN                a try failed; or O_NONBLOCK and the grant will be signalled by poll
+ * EAGAIN                a try failed; or O_NONBLOCK and the grant will be signalled by poll; a change of mode cannot be
+ *                       decided now
  * EINTR, ERESTARTSYS    a signal came; the request is withdrawn, nothing is held
- * EDEADLK               the fd already holds the lock
+ * EDEADLK               the fd already holds the lock; or others share it, or wait for it, and it cannot become
+ *                       exclusive
  * EHOSTUNREACH          the home could not be reached and the deadline passed
  * ECONNREFUSED          the home's machine answers, but knows no such space
  * EKEYREVOKED           this node was cut off; what the fd held is gone; open the lock again
@@ -80,6 +83,9 @@ enum {
 	RDLOCK_CMD_RELEASE,
 	RDLOCK_CMD_CANCEL,
 	RDLOCK_CMD_STATUS,
+	RDLOCK_CMD_CONVERT,
+	RDLOCK_CMD_VALUE_GET,
+	RDLOCK_CMD_VALUE_SET,
 	RDLOCK_CMD_COUNTER_ADD = 0x60,
 	RDLOCK_CMD_COUNTER_CAS,
 	RDLOCK_CMD_COUNTER_READ,
@@ -88,11 +94,17 @@ enum {
 /**
  * enum rdlock_kind - a lock's protocol
  * @RDLOCK_KIND_DEFAULT: the space's default
- * @RDLOCK_KIND_SPIN: compare-and-swap with adaptive back-off
+ * @RDLOCK_KIND_SPIN: compare-and-swap with adaptive back-off; exclusive only, no order between nodes
+ * @RDLOCK_KIND_FAIR: nodes take turns; shared and exclusive; handed over by one message
+ * @RDLOCK_KIND_TICKET: nodes take turns, and look whose turn it is; exclusive only
+ * @RDLOCK_KIND_MCS: a queue of nodes, handed over by one message; exclusive only
  */
 enum rdlock_kind {
 	RDLOCK_KIND_DEFAULT = 0,
 	RDLOCK_KIND_SPIN = 1,
+	RDLOCK_KIND_FAIR = 2,
+	RDLOCK_KIND_TICKET = 3,
+	RDLOCK_KIND_MCS = 4,
 };
 
 /**
@@ -123,6 +135,8 @@ struct rdlock_addr {
 
 #define RDLOCK_FEATURE_COUNTER	(1ULL << 0)
 #define RDLOCK_FEATURE_TIMENS	(1ULL << 1)
+#define RDLOCK_FEATURE_SHARED	(1ULL << 2)	/* some kind has shared mode, and RDLOCK_IOC_CONVERT */
+#define RDLOCK_FEATURE_VALUE	(1ULL << 3)	/* value blocks of up to RDLOCK_VALUE_INLINE bytes */
 
 /**
  * struct rdlock_info - ioctl(RDLOCK_IOC_INFO), device fd
@@ -337,15 +351,28 @@ struct rdlock_space_list {
 #define RDLOCK_IOC_SPACE_OPEN	_IO(RDLOCK_IOC, RDLOCK_CMD_SPACE_OPEN)
 
 #define RDLOCK_OPEN_NONBLOCK	(1U << 0)	/* the new fd has O_NONBLOCK set */
+#define RDLOCK_OPEN_STICKY	(1U << 1)	/* an idle exclusive owner keeps the lock until another node asks */
+#define RDLOCK_OPEN_NOT_STICKY	(1U << 2)	/* it gives it back at once */
+
+#define RDLOCK_VALUE_MAX	65536		/* bytes of a value block that can be asked for */
+#define RDLOCK_VALUE_INLINE	64		/* and that travel with the lock; the kernel has no larger ones yet */
 
 /**
  * struct rdlock_lock_open - ioctl(RDLOCK_IOC_LOCK_OPEN), space fd; returns a lock fd
  * @size: sizeof(struct rdlock_lock_open)
- * @flags: RDLOCK_OPEN_NONBLOCK
+ * @flags: RDLOCK_OPEN_NONBLOCK, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
  * @key_len: 1 to RDLOCK_NAME_MAX
- * @kind: enum rdlock_kind; the first open of a key decides, a later one that asks for another fails with -EEXIST
+ * @kind: enum rdlock_kind
  * @deadline: until then the home is asked
  * @key: the key, zero-filled
+ * @value_size: bytes of the value block; 0: none, or as many as it has
+ * @reserved: 0
+ *
+ * Kind, value size and stickiness are the lock's, and the first open of the key decides them: a kind of 0 is the
+ * space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails with
+ * -EINVAL; what it leaves open it takes as it is. -EOPNOTSUPP: a sticky lock of kind spin or ticket, a value block of
+ * kind spin or of more than RDLOCK_VALUE_INLINE bytes. A lock that nobody has open any more is forgotten, with its
+ * value.
  */
 struct rdlock_lock_open {
 	__u32 size;
@@ -354,6 +381,8 @@ struct rdlock_lock_open {
 	__u32 kind;
 	__aligned_u64 deadline;
 	__u8 key[RDLOCK_NAME_MAX];
+	__u32 value_size;
+	__u32 reserved;
 };
 
 #define RDLOCK_IOC_LOCK_OPEN	_IO(RDLOCK_IOC, RDLOCK_CMD_LOCK_OPEN)
@@ -362,6 +391,8 @@ struct rdlock_lock_open {
 
 #define RDLOCK_GRANT_OWNER_DIED	(1U << 0)	/* the previous owner's node died, or was cut off, holding the lock */
 #define RDLOCK_GRANT_LOCAL	(1U << 1)	/* handed over within the node, without a network operation */
+#define RDLOCK_GRANT_VALUE_INVALID (1U << 2)	/* the value may be older than its last writer left it */
+#define RDLOCK_GRANT_MAYBE_DIED	(1U << 3)	/* nobody can say whether a node that is gone held the lock */
 
 /**
  * struct rdlock_acquire - ioctl(RDLOCK_IOC_ACQUIRE), lock fd
@@ -370,7 +401,8 @@ struct rdlock_lock_open {
  * @flags: RDLOCK_ACQUIRE_TRY
  * @out_flags: RDLOCK_GRANT_*
  * @deadline: not used with RDLOCK_ACQUIRE_TRY
- * @out_token: fencing token, greater than that of every earlier exclusive grant of this lock
+ * @out_token: fencing token, greater than that of every earlier exclusive grant of this lock; of an exclusive grant
+ *   also greater than that of every earlier shared one
  * @out_instance: the space's instance that @out_token belongs to
  *
  * With O_NONBLOCK (and without RDLOCK_ACQUIRE_TRY) an acquire that has to wait is queued and returns -EAGAIN; poll says
@@ -430,6 +462,8 @@ enum rdlock_fd_state {
  * @out_reserved: 0
  * @out_token: of the grant, 0 when nothing is held
  * @out_instance: of the space
+ * @out_value_size: bytes of its value block, 0: it has none
+ * @out_open_flags: RDLOCK_OPEN_STICKY if it is
  */
 struct rdlock_status {
 	__u32 size;
@@ -440,9 +474,59 @@ struct rdlock_status {
 	__u32 out_reserved;
 	__aligned_u64 out_token;
 	__aligned_u64 out_instance;
+	__u32 out_value_size;
+	__u32 out_open_flags;
 };
 
 #define RDLOCK_IOC_STATUS	_IO(RDLOCK_IOC, RDLOCK_CMD_STATUS)
+
+/**
+ * struct rdlock_convert - ioctl(RDLOCK_IOC_CONVERT), lock fd: hold the lock in another mode, without giving it up
+ * @size: sizeof(struct rdlock_convert)
+ * @flags: 0
+ * @mode: enum rdlock_mode
+ * @out_flags: 0
+ * @out_token: of the grant as it is now; an exclusive one is new, and greater than all before
+ * @out_instance: as of struct rdlock_acquire
+ *
+ * From exclusive to shared it succeeds, and lets readers that wait in; a value that was written is the lock's from then
+ * on. From shared to exclusive it does not wait: -EDEADLK when others share the lock or wait for it. -EAGAIN: it cannot
+ * be decided now, because the link is down or the lock is being recovered; nothing has changed. -EHOSTUNREACH: as
+ * -EAGAIN, the link broke meanwhile. -EOPNOTSUPP: the kind has no shared mode.
+ */
+struct rdlock_convert {
+	__u32 size;
+	__u32 flags;
+	__u32 mode;
+	__u32 out_flags;
+	__aligned_u64 out_token;
+	__aligned_u64 out_instance;
+};
+
+#define RDLOCK_IOC_CONVERT	_IO(RDLOCK_IOC, RDLOCK_CMD_CONVERT)
+
+/**
+ * struct rdlock_value - ioctl(RDLOCK_IOC_VALUE_GET, _SET), lock fd: the value block, by who holds the lock
+ * @size: sizeof(struct rdlock_value)
+ * @flags: 0
+ * @len: SET: bytes of @value, exactly as many as the lock has. GET: 0
+ * @out_len: GET: bytes of @value. SET: unchanged
+ * @value: the bytes; behind @len they are 0
+ *
+ * A new lock's value is all zero. GET gives what the last owner left; SET, by an exclusive owner (-EPERM), what the
+ * next will find once this one has released the lock or gone down to shared. An owner that dies, is cut off, or only
+ * closes its fd leaves the value as it was. -EOPNOTSUPP: the lock has no value block.
+ */
+struct rdlock_value {
+	__u32 size;
+	__u32 flags;
+	__u32 len;
+	__u32 out_len;
+	__u8 value[RDLOCK_VALUE_INLINE];
+};
+
+#define RDLOCK_IOC_VALUE_GET	_IO(RDLOCK_IOC, RDLOCK_CMD_VALUE_GET)
+#define RDLOCK_IOC_VALUE_SET	_IO(RDLOCK_IOC, RDLOCK_CMD_VALUE_SET)
 
 /**
  * struct rdlock_counter_open - ioctl(RDLOCK_IOC_COUNTER_OPEN), space fd; returns a counter fd

@@ -129,6 +129,8 @@ int fail(int cmd, int err, const struct target *t);
 int open_dev(void);				/* fd or, after a message, -exit code */
 int open_space(const struct target *t);		/* likewise */
 const char *kind_word(unsigned int kind);
+/* NULL: the default. 0, or EXIT_USAGE after a message. */
+int parse_kind(const struct args *a, const char *text, unsigned int *kind);
 
 /* The commands. */
 int cmd_space_create(const struct args *a);

@@ -47,14 +47,28 @@ int open_space(const struct target *t)
 	return space < 0 ? -fail(RDLOCK_CMD_SPACE_OPEN, space, t) : space;
 }
 
+static const char * const kinds[] = {
+	[RDLOCK_KIND_DEFAULT] = "default",
+	[RDLOCK_KIND_SPIN] = "spin",
+	[RDLOCK_KIND_FAIR] = "fair",
+	[RDLOCK_KIND_TICKET] = "ticket",
+	[RDLOCK_KIND_MCS] = "mcs",
+};
+
+#define NR_KINDS	(sizeof(kinds) / sizeof(*kinds))
+
 const char *kind_word(unsigned int kind)
 {
-	switch (kind) {
-	case RDLOCK_KIND_DEFAULT:
-		return "default";
-	case RDLOCK_KIND_SPIN:
-		return "spin";
-	default:
-		return "unknown";
-	}
+	return kind < NR_KINDS ? kinds[kind] : "unknown";
+}
+
+int parse_kind(const struct args *a, const char *text, unsigned int *kind)
+{
+	*kind = RDLOCK_KIND_DEFAULT;
+	if (!text)
+		return 0;
+	for (*kind = 0; *kind < NR_KINDS; (*kind)++)
+		if (strcmp(text, kinds[*kind]) == 0)
+			return 0;
+	return usage_error(a, "'%s' is no kind of lock; spin, fair, ticket and mcs are", text);
 }

@@ -192,9 +192,12 @@ int cmd_lock_test(const struct args *a)
 {
 	uint64_t deadline;
 	struct target t;
+	struct rdlock_lock_opts opts = {};
 	int space, lock, err, ret;
 
 	err = parse_key(a, a->pos[0], false, &t);
+	if (!err)
+		err = parse_kind(a, opt_val(a, "kind"), &opts.kind);
 	if (!err)
 		err = get_deadline(a, &deadline);
 	if (err)
@@ -202,7 +205,7 @@ int cmd_lock_test(const struct args *a)
 	space = open_space(&t);
 	if (space < 0)
 		return -space;
-	lock = rdlock_lock_open(space, t.key, t.key_len, RDLOCK_KIND_DEFAULT, 0, deadline);
+	lock = rdlock_lock_open_as(space, t.key, t.key_len, &opts, 0, deadline);
 	close(space);
 	if (lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, lock, &t);

@@ -12,6 +12,7 @@
 #define OPT_OWNER	{ "owner", 0, "USER", "its owner on this node (default: you)" }
 #define OPT_GROUP	{ "group", 0, "GROUP", "its group on this node (default: yours)" }
 #define OPT_FORCE	{ "force", 0, NULL, "revoke what is open instead of failing" }
+#define OPT_KIND	{ "kind", 0, "KIND", "spin, fair, ticket, mcs; the first open decides (default: the space's)" }
 #define OPT_WAIT	{ "wait", 'w', "SECONDS", "how long the home is tried (default 10; 'inf': for ever)" }
 
 const struct command commands[] = {
@@ -24,6 +25,7 @@ const struct command commands[] = {
 		.opts = {
 			{ "id", 0, "N", "this node's id in the space (default 0)" },
 			{ "max-nodes", 0, "N", "16, 64 or 256 (default 64)" },
+			{ "kind", 0, "KIND", "default kind of its locks: spin (the default), fair, ticket or mcs" },
 			OPT_MODE, OPT_OWNER, OPT_GROUP,
 		},
 	}, {
@@ -63,7 +65,7 @@ const struct command commands[] = {
 		.help = "run a command while holding a lock; what flock(1) is on one host",
 		.more = "The lock is held until the command ends; the command cannot release it. In its environment\n"
 			"are RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died,\n"
-			"local). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
+			"local, maybe-died). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
 			"124 if the time was over; 126, 127 if the command cannot be run, is not found; 1 for any other\n"
 			"error, also if the lock was lost while the command ran; 2 for wrong usage.",
 		.example = "rdlock run web/deploy -w 60 -- ./deploy.sh\n"
@@ -72,7 +74,9 @@ const struct command commands[] = {
 			{ "nonblock", 'n', NULL, "do not wait: exit 75 if it is held" },
 			{ "timeout", 'w', "SECONDS", "wait that long, then exit 124" },
 			{ "exclusive", 'x', NULL, "alone (the default)" },
-			{ "shared", 's', NULL, "together with other shared holders" },
+			{ "shared", 's', NULL, "together with other shared holders (kind fair)" },
+			OPT_KIND,
+			{ "sticky", 0, "YES|NO", "does an idle owner keep it until it is asked? (fair, mcs: yes)" },
 			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (default), or kill the command (SIGTERM)" },
 			{ "verbose", 'v', NULL, "tell on stderr what happens" },
 		},
@@ -111,7 +115,7 @@ const struct command commands[] = {
 		.help = "say whether a lock is free; exit code 75 if it is held",
 		.more = "It is taken and released at once to find out.",
 		.example = "rdlock lock test web/deploy",
-		.opts = { OPT_WAIT },
+		.opts = { OPT_KIND, OPT_WAIT },
 	}, {
 		.object = "info", .fn = cmd_info,
 		.args = "", .help = "version and limits of the module",

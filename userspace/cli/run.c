@@ -29,6 +29,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
  * struct run - one run
  * @t: the lock
  * @lock: its fd
+ * @opts, @flags: how it is opened
  * @kill_on_loss: end the command when the lock is lost
  * @lost: it was
  * @child: the command
@@ -37,6 +38,8 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
 struct run {
 	struct target t;
 	int lock;
+	struct rdlock_lock_opts opts;
+	unsigned int flags;
 	bool kill_on_loss;
 	bool lost;
 	pid_t child;
@@ -44,11 +47,24 @@ struct run {
 	struct sigaction old_chld;
 };
 
-static void flag_words(uint32_t flags, char *buf, size_t size)
+#define FLAGS_STR	48	/* of flag_words() */
+
+static void flag_words(uint32_t flags, char buf[FLAGS_STR])
 {
-	snprintf(buf, size, "%s%s%s", flags & RDLOCK_GRANT_OWNER_DIED ? "owner-died" : "",
-		 (flags & RDLOCK_GRANT_OWNER_DIED) && (flags & RDLOCK_GRANT_LOCAL) ? "," : "",
-		 flags & RDLOCK_GRANT_LOCAL ? "local" : "");
+	static const struct {
+		uint32_t flag;
+		const char *word;
+	} words[] = {
+		{ RDLOCK_GRANT_OWNER_DIED, "owner-died" },
+		{ RDLOCK_GRANT_MAYBE_DIED, "maybe-died" },
+		{ RDLOCK_GRANT_LOCAL, "local" },
+	};
+	size_t i;
+
+	*buf = 0;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (flags & words[i].flag)
+			snprintf(buf + strlen(buf), FLAGS_STR - strlen(buf), "%s%s", *buf ? "," : "", words[i].word);
 }
 
 static void lost(struct run *r, const char *command)
@@ -66,7 +82,7 @@ static void lost(struct run *r, const char *command)
 /* In the child: does not return. */
 static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t parent, char **argv)
 {
-	char hex[OUT_HEX_STR], flags[32];
+	char hex[OUT_HEX_STR], flags[FLAGS_STR];
 
 	sigaction(SIGCHLD, &r->old_chld, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,7 +90,7 @@ static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t 
 		_exit(EXIT_ERROR);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 
-	flag_words(grant->flags, flags, sizeof(flags));
+	flag_words(grant->flags, flags);
 	setenv("RDLOCK_TOKEN", out_hex_str(grant->token, hex), 1);
 	setenv("RDLOCK_INSTANCE", out_hex_str(grant->instance, hex), 1);
 	setenv("RDLOCK_GRANT_FLAGS", flags, 1);
@@ -160,6 +176,7 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 {
 	const char *on_loss = opt_val(a, "on-loss");
 	const char *timeout = opt_val(a, "timeout");
+	const char *sticky = opt_val(a, "sticky");
 
 	if (opt_val(a, "shared") && opt_val(a, "exclusive"))
 		return usage_error(a, "-s and -x exclude each other");
@@ -167,6 +184,12 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 		return usage_error(a, "-n and -w exclude each other");
 	if (on_loss && strcmp(on_loss, "kill") && strcmp(on_loss, "wait"))
 		return usage_error(a, "--on-loss is wait or kill");
+	if (sticky && strcmp(sticky, "yes") && strcmp(sticky, "no"))
+		return usage_error(a, "--sticky is yes or no");
+	if (parse_kind(a, opt_val(a, "kind"), &r->opts.kind))
+		return EXIT_USAGE;
+	if (sticky)
+		r->flags = strcmp(sticky, "no") ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY;
 	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
 	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
 	/* A key that is new on this node is asked of its home, also with -n. */
@@ -180,7 +203,7 @@ int cmd_run(const struct args *a)
 	bool verbose = opt_val(a, "verbose");
 	struct rdlock_grant grant;
 	uint64_t deadline, start;
-	char token[OUT_HEX_STR], instance[OUT_HEX_STR], flags[32];
+	char token[OUT_HEX_STR], instance[OUT_HEX_STR], flags[FLAGS_STR];
 	struct run r = {};
 	unsigned int mode = 0;
 	int space, err;
@@ -195,7 +218,7 @@ int cmd_run(const struct args *a)
 	space = open_space(&r.t);
 	if (space < 0)
 		return -space;
-	r.lock = rdlock_lock_open(space, r.t.key, r.t.key_len, RDLOCK_KIND_DEFAULT, 0, deadline);
+	r.lock = rdlock_lock_open_as(space, r.t.key, r.t.key_len, &r.opts, r.flags, deadline);
 	close(space);
 	if (r.lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
@@ -207,7 +230,7 @@ int cmd_run(const struct args *a)
 		return fail(RDLOCK_CMD_ACQUIRE, err, &r.t);
 
 	if (verbose) {
-		flag_words(grant.flags, flags, sizeof(flags));
+		flag_words(grant.flags, flags);
 		fprintf(stderr, "rdlock: got '%s/%s' after %.6f s: token %s, instance %s%s%s\n", r.t.space_text,
 			r.t.key_text, (rdlock_deadline_in(0) - start) / 1e9, out_hex_str(grant.token, token),
 			out_hex_str(grant.instance, instance), *flags ? ", " : "", flags);

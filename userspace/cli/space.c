@@ -129,6 +129,7 @@ int cmd_space_create(const struct args *a)
 	struct rdlock_addr addr;
 	struct target t;
 	uint64_t nodes = 64, node = 0;
+	unsigned int kind = 0;
 	int dev, err;
 
 	err = parse_space(a, a->pos[0], &t);
@@ -136,6 +137,8 @@ int cmd_space_create(const struct args *a)
 		err = parse_address(a, a->pos[1], &addr);
 	if (!err)
 		err = parse_opts(a, &opts);
+	if (!err)
+		err = parse_kind(a, opt_val(a, "kind"), &kind);
 	if (!err && max_nodes)
 		err = parse_u64(a, "--max-nodes", max_nodes, 256, &nodes);
 	if (err)
@@ -147,6 +150,7 @@ int cmd_space_create(const struct args *a)
 	if (err)
 		return err;
 	opts.max_nodes = nodes;
+	opts.kind = kind;
 
 	dev = open_dev();
 	if (dev < 0)
@@ -334,6 +338,10 @@ int cmd_info(const struct args *a)
 		out_str("", " %s", "counter");
 	if (info.out_features & RDLOCK_FEATURE_TIMENS)
 		out_str("", " %s", "timens");
+	if (info.out_features & RDLOCK_FEATURE_SHARED)
+		out_str("", " %s", "shared");
+	if (info.out_features & RDLOCK_FEATURE_VALUE)
+		out_str("", " %s", "value");
 	out_close();
 	out_text("\nkinds     ");
 	out_open("kinds", '[');

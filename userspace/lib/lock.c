@@ -22,6 +22,21 @@ int rdlock_lock_open(int space, const void *key, size_t len, unsigned int kind, 
 	return err ? err : lib_call(space, RDLOCK_IOC_LOCK_OPEN, &o);
 }
 
+int rdlock_lock_open_as(int space, const void *key, size_t len, const struct rdlock_lock_opts *opts,
+			unsigned int flags, uint64_t deadline)
+{
+	struct rdlock_lock_open o = {
+		.size = sizeof(o),
+		.flags = flags,
+		.kind = opts->kind,
+		.value_size = opts->value_size,
+		.deadline = deadline,
+	};
+	int err = lib_name(o.key, &o.key_len, key, len);
+
+	return err ? err : lib_call(space, RDLOCK_IOC_LOCK_OPEN, &o);
+}
+
 static int acquire(int lock, unsigned int mode, unsigned int flags, uint64_t deadline,
 		   struct rdlock_grant *grant)
 {
@@ -59,6 +74,43 @@ int rdlock_release(int lock)
 	struct rdlock_release r = { .size = sizeof(r) };
 
 	return lib_call(lock, RDLOCK_IOC_RELEASE, &r);
+}
+
+int rdlock_convert(int lock, unsigned int mode, struct rdlock_grant *grant)
+{
+	struct rdlock_convert c = { .size = sizeof(c), .mode = mode };
+	int err = lib_call(lock, RDLOCK_IOC_CONVERT, &c);
+
+	if (err < 0)
+		return err;
+	if (grant)
+		*grant = (struct rdlock_grant) {
+			.token = c.out_token,
+			.instance = c.out_instance,
+			.flags = c.out_flags,
+		};
+	return 0;
+}
+
+int rdlock_value_get(int lock, void *value, size_t size)
+{
+	struct rdlock_value v = { .size = sizeof(v) };
+	int err = lib_call(lock, RDLOCK_IOC_VALUE_GET, &v);
+
+	if (err < 0)
+		return err;
+	memcpy(value, v.value, size < v.out_len ? size : v.out_len);
+	return v.out_len;
+}
+
+int rdlock_value_set(int lock, const void *value, size_t size)
+{
+	struct rdlock_value v = { .size = sizeof(v), .len = size };
+
+	if (size > sizeof(v.value))
+		return -EINVAL;
+	memcpy(v.value, value, size);
+	return lib_call(lock, RDLOCK_IOC_VALUE_SET, &v);
 }
 
 int rdlock_cancel(int lock)

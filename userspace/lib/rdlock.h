@@ -58,6 +58,18 @@ struct rdlock_space_opts {
 
 #define RDLOCK_SPACE_OPTS_INIT { .mode = 0600, .uid = ~0U, .gid = ~0U }
 
+/**
+ * struct rdlock_lock_opts - what a lock is; the first open of its key decides
+ * @kind: enum rdlock_kind; 0: the space's default, or as it is
+ * @value_size: bytes of its value block, up to RDLOCK_VALUE_INLINE; 0: none, or as many as it has
+ * @reserved: 0
+ */
+struct rdlock_lock_opts {
+	uint32_t kind;
+	uint32_t value_size;
+	uint32_t reserved[6];
+};
+
 /* ---- device ---- */
 
 /* Open /dev/rdlock. Return: fd, or -ENOENT when the module is not loaded, -EACCES, ... */
@@ -86,11 +98,20 @@ RDLOCK_API int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat);
 /* @flags: RDLOCK_OPEN_NONBLOCK. Return: lock fd */
 RDLOCK_API int rdlock_lock_open(int space, const void *key, size_t len, unsigned int kind, unsigned int flags,
 				uint64_t deadline);
+/* With what it is to be; @flags may also have RDLOCK_OPEN_STICKY or _NOT_STICKY. -EINVAL: it exists, and is not so. */
+RDLOCK_API int rdlock_lock_open_as(int space, const void *key, size_t len, const struct rdlock_lock_opts *opts,
+				   unsigned int flags, uint64_t deadline);
 /* @mode: enum rdlock_mode. @grant may be NULL; it is written on success only. */
 RDLOCK_API int rdlock_acquire(int lock, unsigned int mode, uint64_t deadline, struct rdlock_grant *grant);
 /* Does not wait for the holder: -EAGAIN. */
 RDLOCK_API int rdlock_try(int lock, unsigned int mode, struct rdlock_grant *grant);
 RDLOCK_API int rdlock_release(int lock);
+/* To another mode while it is held. -EDEADLK: others share it or wait for it; -EAGAIN: not now. */
+RDLOCK_API int rdlock_convert(int lock, unsigned int mode, struct rdlock_grant *grant);
+/* The value block of a lock that is held: at most @size bytes of it. Return: its size */
+RDLOCK_API int rdlock_value_get(int lock, void *value, size_t size);
+/* What the next owner finds after rdlock_release(); @size is exactly the lock's. */
+RDLOCK_API int rdlock_value_set(int lock, const void *value, size_t size);
 /* Withdraw an acquire that returned -EAGAIN under O_NONBLOCK. */
 RDLOCK_API int rdlock_cancel(int lock);
 RDLOCK_API int rdlock_get_status(int lock, struct rdlock_status *status);

@@ -145,9 +145,26 @@ def spaces():
 def info():
     with Host(space=False) as h:
         same(h.json("info"), {"version": "fake", "command": h.ok("--version").split()[1],
-                              "features": ["counter", "timens"], "kinds": ["spin"], "name_max": 64,
+                              "features": ["counter", "timens", "shared", "value"],
+                              "kinds": ["spin", "fair", "ticket", "mcs"], "name_max": 64,
                               "max_nodes": 256, "max_cells": 512}, "info")
-        has(h.ok("info"), "features   counter timens\n", "kinds      spin\n")
+        has(h.ok("info"), "features   counter timens shared value\n", "kinds      spin fair ticket mcs\n")
+
+
+@test
+def kinds():
+    with Host() as h:
+        for args, want in (([], "kind=0 flags=0 value=0"), (["--kind", "fair", "-s"], "kind=2 flags=0"),
+                           (["--kind=mcs", "--sticky=no"], "kind=4 flags=4"),
+                           (["--kind=fair", "--sticky", "yes"], "kind=2 flags=2")):
+            h.run(0, ["run", *args, "web/k", "true"], want, FAKE_SHOW_OPEN="1")
+        h.run(1, ["run", "--kind", "spin", "web/k", "true"], "it exists, and is of another kind",
+              FAKE_FAIL=failing("LOCK_OPEN", "EINVAL"))
+        h.run(2, ["run", "--kind", "x", "web/k", "true"], "no kind of lock")
+        h.run(2, ["run", "--sticky", "x", "web/k", "true"], "--sticky is yes or no")
+        h.ok("space", "create", "fair", "10.0.0.9", "--kind", "fair")
+        same(h.json("space", "show", "fair")["kind"], "fair", "kind of the space")
+        h.run(2, ["space", "create", "bad", "10.0.0.9", "--kind", "x"], "no kind of lock")
 
 
 @test

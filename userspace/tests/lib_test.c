@@ -159,6 +159,7 @@ static void explanations(void)
 static void bad_names_are_refused(void)
 {
 	struct rdlock_addr addr = { .family = AF_INET };
+	struct rdlock_lock_opts opts = {};
 	char key[65] = "";
 	uint64_t never = RDLOCK_NO_DEADLINE;
 
@@ -167,6 +168,11 @@ static void bad_names_are_refused(void)
 	CHECK(rdlock_space_join(-1, key, 65, &addr, 0, NULL, never) == -EINVAL);
 	CHECK(rdlock_space_open(-1, key, 65) == -EINVAL);
 	CHECK(rdlock_lock_open(-1, key, 65, 0, 0, never) == -EINVAL);
+	CHECK(rdlock_lock_open_as(-1, key, 65, &opts, 0, never) == -EINVAL);
+	CHECK(rdlock_lock_open_as(-1, key, 64, &opts, 0, never) == -EBADF);
+	CHECK(rdlock_value_set(-1, key, RDLOCK_VALUE_INLINE + 1) == -EINVAL);
+	CHECK(rdlock_value_set(-1, key, 8) == -EBADF && rdlock_value_get(-1, key, 8) == -EBADF);
+	CHECK(rdlock_convert(-1, RDLOCK_MODE_SHARED, NULL) == -EBADF);
 	CHECK(rdlock_counter_open(-1, key, 0, 1, never) == -EINVAL);
 	CHECK(rdlock_lock_open(-1, key, 64, 0, 0, never) == -EBADF);
 	CHECK(rdlock_acquire(-1, RDLOCK_MODE_EXCLUSIVE, never, NULL) == -EBADF);

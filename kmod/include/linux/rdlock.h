@@ -33,6 +33,18 @@ struct rdlock_grant {
 };
 
 /**
+ * struct rdlock_props - what a lock is; the first open of a key decides
+ * @kind: enum rdlock_kind, 0: the space's default, or as it is
+ * @flags: RDLOCK_OPEN_STICKY, RDLOCK_OPEN_NOT_STICKY, or 0: as the kind has it, or as it is
+ * @value_size: bytes of the value block, 0: none, or as many as it has
+ */
+struct rdlock_props {
+	u32 kind;
+	u32 flags;
+	u32 value_size;
+};
+
+/**
  * typedef rdlock_granted_fn - end of an asynchronous acquire
  * @lock: the lock
  * @err: 0: held, or a negative errno as of rdlock_acquire()
@@ -47,8 +59,8 @@ struct rdlock_space *rdlock_space_get(struct net *net, const char *name, size_t 
 void rdlock_space_put(struct rdlock_space *space);
 bool rdlock_space_ready(struct rdlock_space *space);
 
-struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t len, u32 kind, ktime_t deadline,
-			     struct lock_class_key *class, const char *class_name);
+struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t len, const struct rdlock_props *props,
+			     ktime_t deadline, struct lock_class_key *class, const char *class_name);
 
 /**
  * rdlock_open - open a lock by key
@@ -61,12 +73,29 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
  * Each place in the source that opens locks is a lockdep class of its own.
  *
  * Context: process, sleeps, killable.
- * Return: the lock, not held, or ERR_PTR; see rdlock_acquire() and -EEXIST (the key exists with another kind), -ENOSPC.
+ * Return: the lock, not held, or ERR_PTR; see rdlock_acquire() and -EINVAL (the key exists with another kind), -ENOSPC.
  */
 #define rdlock_open(space, key, len, kind, deadline)					\
 ({											\
+	const struct rdlock_props __rdlock_props = { (kind) };				\
+	rdlock_open_as(space, key, len, &__rdlock_props, deadline);			\
+})
+
+/**
+ * rdlock_open_as - open a lock by key, with what it is to be
+ * @space: space
+ * @key: 1 to 64 bytes
+ * @len: bytes of @key
+ * @props: what is asked of it
+ * @deadline: CLOCK_MONOTONIC; until then the home is asked; KTIME_MAX: for ever
+ *
+ * Context: as rdlock_open(). Return: as rdlock_open(); -EINVAL also for another value size or stickiness; -EOPNOTSUPP:
+ * there is no such lock.
+ */
+#define rdlock_open_as(space, key, len, props, deadline)				\
+({											\
 	static struct lock_class_key __rdlock_class;					\
-	__rdlock_open(space, key, len, kind, deadline, &__rdlock_class, "rdlock:" #key);	\
+	__rdlock_open(space, key, len, props, deadline, &__rdlock_class, "rdlock:" #key);	\
 })
 
 void rdlock_close(struct rdlock *lock);
@@ -75,6 +104,9 @@ int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant);
 int rdlock_acquire_async(struct rdlock *lock, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
 int rdlock_cancel(struct rdlock *lock);
 int rdlock_release(struct rdlock *lock);
+int rdlock_convert(struct rdlock *lock, u32 mode, struct rdlock_grant *grant);
+int rdlock_value_get(struct rdlock *lock, void *value, size_t size);
+int rdlock_value_set(struct rdlock *lock, const void *value, size_t size);
 bool rdlock_valid(struct rdlock *lock);
 
 struct rdlock_counter *rdlock_counter_open(struct rdlock_space *space, const void *key, size_t len, u32 cells,
