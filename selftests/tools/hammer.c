@@ -2,9 +2,10 @@
 /*
  * hammer: load for scenarios. Threads, each an owner of its own, work on one key of the space RDLOCK_SPACE.
  *
- *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]
+ *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT]
  *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one
  *	more; it checks that cell 1, the last holder's token, is less than its own.
+ *	With -r so many rounds of a hundred are shared: the cells must not change meanwhile.
  *   hammer free KEY ..	the same without the lock: fails, if its checks are worth anything
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
@@ -21,12 +22,13 @@ enum { CELL_COUNT, CELL_TOKEN, NR_CELLS };
 
 static struct {
 	const char *key;
-	unsigned int threads, count, pause_us;
+	unsigned int threads, count, pause_us, readers;
+	int kind;
 	void (*round)(int lock, int counter);
 	bool lock;
 	bool stop;
 	unsigned int taken;
-	unsigned long long done, unknown, again, bad, last;
+	unsigned long long done, shared, unknown, again, bad, last;
 } hammer = { .threads = 4, .count = 100 };
 
 #define ADD(what) __atomic_add_fetch(&hammer.what, 1, __ATOMIC_RELAXED)
@@ -60,10 +62,47 @@ static bool try_again(const char *what, int err)
 	return false;
 }
 
+/* Who shares the lock sees what a writer left, and no writer. */
+static void round_shared(int lock, int counter)
+{
+	uint64_t token = 0, before, value, last, after;
+	int err;
+
+	do {
+		err = lock_acquire_mode(lock, RDLOCK_MODE_SHARED, 0, NEVER, &token);
+	} while (err && try_again("acquire", err));
+	if (err)
+		return;
+	err = counter_read(counter, CELL_COUNT, &before);
+	if (!err)
+		err = counter_read(counter, CELL_TOKEN, &last);
+	if (!err && token <= last)
+		bad("token %llx after %llx\n", (unsigned long long)token, (unsigned long long)last);
+	sleep_us(hammer.pause_us);
+	if (!err)
+		err = counter_read(counter, CELL_COUNT, &value);
+	if (!err)
+		err = counter_read(counter, CELL_TOKEN, &after);
+	if (err)
+		give_up("cell", err);
+	else if (before != value || last != after)
+		bad("a writer was there, too\n");
+	else
+		ADD(shared);
+	err = lock_release(lock);
+	if (err)
+		give_up("release", err);
+}
+
 static void round_lock(int lock, int counter)
 {
 	uint64_t token = 0, value, last, old;
 	int err;
+
+	if (hammer.lock && (unsigned int)(random() % 100) < hammer.readers) {
+		round_shared(lock, counter);
+		return;
+	}
 
 	do {
 		err = hammer.lock ? lock_acquire(lock, 0, NEVER, &token) : 0;
@@ -138,7 +177,7 @@ static void round_cas(int lock __attribute__((unused)), int counter)
 static void *work(void *arg)
 {
 	int space = *(int *)arg;
-	int lock = hammer.lock ? lock_open(space, hammer.key, 0) : -1;
+	int lock = hammer.lock ? lock_open_as(space, hammer.key, hammer.kind, 0, 0) : -1;
 	int counter = counter_open(space, hammer.key, NR_CELLS);
 
 	if (counter < 0 || (hammer.lock && lock < 0)) {
@@ -153,7 +192,8 @@ static void *work(void *arg)
 
 static int usage(void)
 {
-	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS]\n", stderr);
+	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT]\n",
+	      stderr);
 	return 2;
 }
 
@@ -180,7 +220,7 @@ int main(int argc, char **argv)
 	hammer.key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, "t:n:p:")) != -1) {
+	while ((c = getopt(argc, argv, "t:n:p:k:r:")) != -1) {
 		switch (c) {
 		case 't':
 			hammer.threads = atoi(optarg);
@@ -190,6 +230,14 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			hammer.pause_us = atoi(optarg);
+			break;
+		case 'r':
+			hammer.readers = atoi(optarg);
+			break;
+		case 'k':
+			hammer.kind = kind_of(optarg);
+			if (hammer.kind < 0)
+				return usage();
 			break;
 		default:
 			return usage();
@@ -209,7 +257,7 @@ int main(int argc, char **argv)
 			abort();
 	for (i = 0; i < hammer.threads; i++)
 		pthread_join(threads[i], NULL);
-	printf("done=%llu unknown=%llu again=%llu bad=%llu last=%llx ms=%llu\n", hammer.done, hammer.unknown,
-	       hammer.again, hammer.bad, hammer.last, (unsigned long long)((now_ns() - start) / MS));
+	printf("done=%llu shared=%llu unknown=%llu again=%llu bad=%llu last=%llx ms=%llu\n", hammer.done, hammer.shared,
+	       hammer.unknown, hammer.again, hammer.bad, hammer.last, (unsigned long long)((now_ns() - start) / MS));
 	return hammer.bad ? 1 : 0;
 }

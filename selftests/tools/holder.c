@@ -2,13 +2,14 @@
 /*
  * holder: one owner that says what happens to it, and a storm of owners that are killed.
  *
- *   holder hold KEY [-n | -w MILLISECONDS]
- *	Acquires; -n tries, -w sets a deadline. Prints "held token=X flags=F ms=M" or "failed ERRNO ms=M" (and
- *	ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
- *	prints "lost ERRNO" (3).
+ *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]
+ *	Acquires; -n tries, -w sets a deadline, -s shares. Prints "held token=X flags=F ms=M" or "failed ERRNO
+ *	ms=M" (and ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
+ *	prints "lost ERRNO" (3). With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
+ *	left in its place.
  *   holder open KEY
  *	Opens the key, wants nothing, and prints "open"; until it is killed.
- *   holder storm KEY [-t PROCESSES] [-n KILLS]
+ *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
  *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
  *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
  *	too.
@@ -20,7 +21,8 @@
 
 enum { AWAY, WAITS, HOLDS };
 
-static int told;
+static int told, kind, mode = RDLOCK_MODE_EXCLUSIVE;
+static const char *text;
 
 static void tell(int sig)
 {
@@ -36,7 +38,7 @@ static int open_key(const char *key)
 {
 	int dev = dev_open();
 	int space = dev < 0 ? dev : space_open(dev, the_space());
-	int lock = space < 0 ? space : lock_open(space, key, 0);
+	int lock = space < 0 ? space : lock_open_as(space, key, kind, text ? 8 : 0, 0);
 
 	if (space >= 0)
 		close(space);
@@ -48,9 +50,11 @@ static int open_key(const char *key)
 static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 {
 	struct sigaction sa = { .sa_handler = tell };
-	struct rdlock_acquire arg = { .size = sizeof(arg), .mode = RDLOCK_MODE_EXCLUSIVE, .flags = flags };
+	struct rdlock_acquire arg = { .size = sizeof(arg), .mode = mode, .flags = flags };
 	struct pollfd p = { .events = 0 };
+	char value[RDLOCK_VALUE_INLINE] = "";
 	uint64_t start = now_ns();
+	uint32_t len = 0;
 	sigset_t term;
 	int lock, err;
 
@@ -66,7 +70,10 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 		printf("failed %s ms=%u\n", strerrorname_np(-err), ms_since(start));
 		return 1;
 	}
-	printf("held token=%llx flags=%u ms=%u\n", (unsigned long long)arg.out_token, arg.out_flags, ms_since(start));
+	if (text)
+		err = lock_value_get(lock, value, &len);
+	printf("held token=%llx flags=%u ms=%u value=%.8s%s\n", (unsigned long long)arg.out_token, arg.out_flags,
+	       ms_since(start), value, err ? "?" : "");
 
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
@@ -75,6 +82,11 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 	p.fd = lock;
 	while (!__atomic_load_n(&told, __ATOMIC_RELAXED) && !(ppoll(&p, 1, NULL, &term) > 0 && p.revents & POLLERR))
 		;
+	if (text) {
+		memset(value, 0, sizeof(value));
+		memcpy(value, text, strlen(text) < 8 ? strlen(text) : 8);
+		lock_value_set(lock, value, 8);
+	}
 	err = lock_release(lock);
 	if (err) {
 		printf("lost %s\n", strerrorname_np(-err));
@@ -176,8 +188,9 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 
 static int usage(void)
 {
-	fputs("holder hold KEY [-n | -w MILLISECONDS]\nholder open KEY\nholder storm KEY [-t PROCESSES] [-n KILLS]\n",
-	      stderr);
+	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]\n"
+	      "holder open KEY\n"
+	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
 }
 
@@ -201,7 +214,7 @@ int main(int argc, char **argv)
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms ? "t:n:" : "nw:")) != -1) {
+	while ((c = getopt(argc, argv, storms ? "t:n:k:" : "nw:sk:v:")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
@@ -214,6 +227,17 @@ int main(int argc, char **argv)
 			break;
 		case 'w':
 			wait_ms = atoi(optarg);
+			break;
+		case 'v':
+			text = optarg;
+			break;
+		case 's':
+			mode = RDLOCK_MODE_SHARED;
+			break;
+		case 'k':
+			kind = kind_of(optarg);
+			if (kind < 0)
+				return usage();
 			break;
 		default:
 			return usage();

@@ -168,7 +168,7 @@ netem()
 	tc qdisc change dev eth0 root netem limit 10000 $*
 }
 
-! grep -q '\<netem o[nf]' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
+! grep -qE '\<netem(_of| o[nf])' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
 
 # link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
 # message again until the rdma link is made anew (admin-guide, "What goes wrong"). cable_out is a cable pulled.
@@ -187,3 +187,128 @@ unload_rdlock() { rmmod rdlock; }
 
 # dmesg_has PATTERN
 dmesg_has() { dmesg | grep -q -e "$1"; }
+
+# --- what several scenarios do, each with a kind of its own -----------------
+
+# What hammer and holder said: word=number.
+hammer_word() { tr ' ' '\n' </tmp/hammer | sed -n "s/^$1=//p"; }
+storm_word() { tr ' ' '\n' </tmp/storm | sed -n "s/^$1=//p"; }
+nobody_waits()
+{
+	[ -r /sys/kernel/debug/rdlock/t/locks ] && ! grep -E 'waiters=[1-9]|user=[1-9]' /sys/kernel/debug/rdlock/t/locks
+}
+
+# exclusion_of KIND: nothing but the lock protects a cell.
+exclusion_of()
+{
+	local kind="$1" peer rounds limit status
+	plan 8
+	peer=$((1 - NODE))
+	rounds=$(scaled 10000)
+	# What a tenth of the slowest rate that was ever seen takes: a hang ends here, not at the scenario's end.
+	limit=$((60 + rounds / 20))
+
+	check "the module loads" load_rdlock
+	if [ "$NODE" = 0 ]; then
+		check "the home makes the space" rdlock space create t "$IP" --id 0
+		sync made
+	else
+		sync made
+		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	fi
+	sync joined
+
+	timeout -s KILL $limit hammer lock x -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
+	status=$?
+	check "no second owner, no old token" [ $status = 0 ]
+	diag "$(cat /tmp/hammer /tmp/errors)"
+	put "done$NODE" "$(hammer_word "done")"
+	check "every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
+	sync worked 900
+	check "so did the peer's" [ "$(get "done$peer")" = "$rounds" ]
+	check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]
+	sync summed
+	check "the token of the last grant is in its cell" [ "$(rdlock counter get t/x:1)" != 0 ]
+	sync last
+	# The control: what the same load is without the lock.
+	hammer free y -t 4 -n 100 -p 1000 >/tmp/hammer 2>/tmp/errors
+	check "without the lock the same load fails" grep -q 'count changed under the lock' /tmp/errors
+	sync end
+}
+
+# netem_of KIND: the same on a bad network.
+netem_of()
+{
+	local kind="$1" peer rounds limit status
+	plan 8
+	peer=$((1 - NODE))
+	# 20 000 acquisitions in all.
+	rounds=$(scaled 10000)
+	limit=$((120 + rounds / 4))
+
+	check "the module loads" load_rdlock
+	if [ "$NODE" = 0 ]; then
+		check "the home makes the space" rdlock space create t "$IP" --id 0
+		sync made
+	else
+		sync made
+		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	fi
+	sync joined
+	check "the network gets bad" netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
+	sync bad
+
+	timeout -s KILL $limit hammer lock x -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
+	status=$?
+	check "no second owner, no old token" [ $status = 0 ]
+	diag "$(cat /tmp/hammer /tmp/errors)"
+	check "every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
+	put "done$NODE" "$(hammer_word "done")"
+	sync worked 2900
+	netem off
+	check "frames were lost" expect_fail [ "$(get "done$peer")" = 0 ]
+	sync clean
+	check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]
+	check "the link was not given up" expect_fail grep -q 'unknown=[1-9]' /tmp/hammer
+	sync end
+}
+
+# killstorm_of KIND: owners and waiters are killed.
+killstorm_of()
+{
+	local kind="$1" kills limit status turn
+	plan 8
+	kills=$(scaled 1000)
+	[ "$kills" -ge 40 ] || kills=40
+	limit=$((60 + kills / 4))
+
+	check "the module loads" load_rdlock
+	if [ "$NODE" = 0 ]; then
+		check "the home makes the space" rdlock space create t "$IP" --id 0
+		sync made
+	else
+		sync made
+		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	fi
+	sync joined
+
+	timeout -s KILL $limit holder storm x -k "$kind" -t 6 -n "$kills" >/tmp/storm 2>&1
+	status=$?
+	diag "$(cat /tmp/storm)"
+	check "every victim is gone at once" [ $status = 0 ]
+	check "some held the lock" [ "$(storm_word holding)" -gt 0 ]
+	check "some waited for it" [ "$(storm_word waiting)" -gt 0 ]
+	sync over 1400
+	# One at a time: a second of patience each.
+	for turn in 0 1; do
+		if [ $turn = "$NODE" ]; then
+			check "the lock is there at once" rdlock run t/x -w 1 -- true
+		fi
+		sync "turn$turn"
+	done
+	check "nobody is left in the list" wait_for 2 nobody_waits
+	diag "$(cat /sys/kernel/debug/rdlock/t/locks)"
+	sync looked
+	check "the module unloads" unload_rdlock
+	sync end
+}

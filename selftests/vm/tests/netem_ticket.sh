@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+# The same as exclusion on a network that loses, doubles and reorders: the sum is exact, tokens grow (kind ticket)
+# vms: 2
+# timeout: 150 + 2800 * SCALE
+# group: check soak
+# needs: rdlock.ko rdlock hammer
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+netem_of ticket
