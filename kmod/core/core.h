@@ -204,7 +204,6 @@ struct rdl_lock {
 	u8 st;			/* enum rdl_state */
 	u8 frz;			/* enum rdl_frz */
 	u8 io;			/* 0, or RDL_ACT_POST_CAS, _FAA in flight */
-	u8 users;		/* local users that hold the grant */
 	u8 relf;		/* released while CLAIMED: give it back after REBUILT */
 	u8 is_void;		/* the last operation met F: wait for REBUILT */
 	u8 k;			/* back-off exponent */
@@ -219,6 +218,7 @@ struct rdl_lock {
 	u16 budget;		/* local hand-overs allowed per node grant; 0: none */
 	u16 handovers;		/* done under this one */
 	u32 nq;			/* local waiters queued */
+	u32 users;		/* local users that hold the grant; readers join, and after a rebuild again */
 	u32 epoch;		/* E */
 	u32 ticket;		/* of the node grant */
 	u64 guess;		/* last value seen of the word */
