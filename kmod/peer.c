@@ -24,6 +24,8 @@ static struct rdf_link *link_of(struct rdlock_home *home, u16 node, u32 *inc)
 	struct rdf_link *link = NULL;
 	struct rdlock_member *m;
 
+	if (WARN_ON_ONCE(node >= RDL_MAX_NODES))
+		return NULL;
 	spin_lock_bh(&home->lock);
 	m = home->member[node];
 	if (m && m->peer && !m->closed) {

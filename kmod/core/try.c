@@ -270,9 +270,13 @@ RDL_TURN_CELL(op_try)
 		return try_over(l, ev, acts, EAGAIN);
 	q->tries = 1;
 	q->step = RDL_STEP_NONE;
-	if (l->kind == RDL_KIND_MCS)
-		return rdl_w_mid(old) == l->node + 1u ? try_over(l, ev, acts, EAGAIN) :
-							ask(l, ev, acts, rdl_w_mid(old) - 1);
+	if (l->kind == RDL_KIND_MCS) {
+		u32 tail = rdl_w_mid(old);
+
+		/* A word that cannot be names nobody who could be asked. */
+		return tail == l->node + 1u || tail > RDL_MAX_NODES ? try_over(l, ev, acts, EAGAIN) :
+								      ask(l, ev, acts, tail - 1);
+	}
 	q->step = RDL_STEP_SEEK;
 	rdl_want_read(l);
 	return rdl_turn_go(l, ev, acts);
