@@ -92,6 +92,9 @@ static int wait_registered(struct rdlock_agent *a, const struct rdlock_props *as
 			err = a->open_err;
 			/* The space began anew while we asked. An opener has nothing that could be lost: ask again. */
 			if (err == -EKEYREVOKED) {
+				/* What was wanted of it was forgotten with the old space. */
+				if (!a->exact)
+					a->ask = *ask;
 				a->open_err = 0;
 				settled = false;
 			}
