@@ -98,8 +98,8 @@ static int wait_registered(struct rdlock_agent *a, const struct rdlock_props *as
 				a->open_err = 0;
 				settled = false;
 			}
-			/* What somebody else wanted was refused. */
-			if (err == -EINVAL && memcmp(&a->ask, ask, sizeof(*ask))) {
+			/* What somebody else wanted was refused; unless that is what those who have it open have. */
+			if (err == -EINVAL && !a->exact && memcmp(&a->ask, ask, sizeof(*ask))) {
 				a->ask = *ask;
 				a->open_err = 0;
 				settled = false;
