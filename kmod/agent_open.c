@@ -184,8 +184,11 @@ static bool agent_register(struct rdlock_agent *a)
 			again = true;
 		else if (!again)
 			a->open_err = err;
-		/* Of a home that has no such key, or one that is not what we had: we are not among its openers. */
-		if (err == -ENOSPC || err == -EINVAL || err == -EOPNOTSUPP)
+		/*
+		 * Of a home that has no such key: we are not among its openers. One that has another than is wanted now
+		 * may have it for us, of an OPEN or CLOSE before.
+		 */
+		if (err == -ENOSPC || err == -EOPNOTSUPP)
 			a->unsure = false;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
@@ -316,6 +319,18 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	return false;
 }
 
+/* Nobody wants it any more, it is asked for only to be closed: whatever it is. */
+static void ask_for_any(struct rdlock_agent *a)
+{
+	lockdep_assert_held(&a->space->agents_mutex);
+	spin_lock_bh(&a->lock);
+	if (!a->registered) {
+		a->exact = false;
+		a->ask = (struct rdlock_props){};
+	}
+	spin_unlock_bh(&a->lock);
+}
+
 void rdlock_agent_work(struct work_struct *work)
 {
 	struct rdlock_agent *a = container_of(work, struct rdlock_agent, work);
@@ -334,6 +349,8 @@ void rdlock_agent_work(struct work_struct *work)
 		if (!a->opens) {
 			later = rdlock_agent_retire(a);
 			want = !a->dead && a->session != READ_ONCE(space->session.no);
+			if (want)
+				ask_for_any(a);
 		} else {
 			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
 		}
