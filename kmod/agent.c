@@ -263,7 +263,6 @@ int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, boo
 {
 	struct rdl_event ev = { .type = mode == RDLOCK_SHARED ? RDL_EV_DOWN : RDL_EV_UP, .dirty = dirty };
 	u8 before[RDL_VALUE_MAX];
-	u64 ver = a->core.q.ver;
 
 	lockdep_assert_held(&a->lock);
 	/* In the middle of something else, a recovery perhaps; it does not last. */
@@ -278,7 +277,11 @@ int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, boo
 	rdlock_agent_event(a, &ev, NULL);
 	if (!dirty)
 		return 0;
-	if (a->core.q.ver == ver)
+	/*
+	 * Not begun, so not taken. The version does not tell: it is the grant's token, also of a value that was taken
+	 * by a conversion that failed afterwards.
+	 */
+	if (!l->converting && l->err == -EAGAIN)
 		memcpy(a->value, before, sizeof(a->value));
 	else
 		l->dirty = false;
