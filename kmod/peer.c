@@ -4,8 +4,9 @@
  * goes through the home, which hands it on in softirq, without a look at the lock; to and from the home itself it is
  * one message.
  *
- * Nothing here is acknowledged or repeated. A message that goes down with a link, or for which there is no memory, is
- * lost; the waiter that misses it asks the home after a second, and again (QUERY, query.c).
+ * Nothing here is acknowledged or repeated. A message that goes down with a link, or for which there is no memory, or
+ * that goes to a node which is far behind, is lost; the waiter that misses it asks the home after a second, and again
+ * (QUERY, query.c).
  *
  * What a node says of itself is checked where it comes in: the sender in the message must be the node of the link.
  */
@@ -49,7 +50,7 @@ static int home_send(struct rdlock_home *home, struct rdl_msg *msg, u32 len, u16
 	msg->src = cpu_to_le16(space->node);
 	msg->src_inc = cpu_to_le32(space->session.inc);
 	msg->dst_inc = cpu_to_le32(inc);
-	err = rdf_send(link, msg, len);
+	err = rdf_send_lossy(link, msg, len);
 	rdf_link_put(link);
 	return err;
 }

@@ -340,12 +340,18 @@ int rdf_write(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, cons
  * Context: any, as above. Return: 0, -ENOTCONN, -ENOMEM, -EINVAL.
  */
 int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len);
+/*
+ * The same for a message that may as well be lost: -ENOBUFS while RDF_TX_BEHIND wait already. So who makes this node
+ * send to a peer that takes nothing cannot fill its memory.
+ */
+int rdf_send_lossy(struct rdf_link *link, struct rdl_msg *msg, u32 len);
 /* Give back a message buffer that ->recv() kept. Context: any; also after the link died. */
 void rdf_rx_done(struct rdf_rx *rx);
 
 /* Bounds; the reasons stand in Documentation/fabric.rst. */
 #define RDF_OP_SLOTS	  128	/* one-sided operations of a link in the send queue at once */
 #define RDF_RX_SLOTS	  64	/* receive buffers a link, and so the peer's credits */
+#define RDF_TX_BEHIND	  16384	/* messages that wait for a peer, past which those that may be lost are */
 #define RDF_RW_MAX	  65536
 #define RDF_RD_ATOMIC	  16	/* responder_resources and initiator_depth before clamping */
 #define RDF_ACK_TIMEOUT	  15	/* 4.096 us * 2^15 = 134 ms; below 14 rxe of 6.1 collapses */

@@ -207,6 +207,7 @@ struct rdf_link {
 
 	/* messages, all protected by @lock */
 	struct list_head tx_wait;	/* messages that wait for a credit or a send slot */
+	unsigned int tx_waiting;	/* messages in @tx_wait */
 	unsigned int tx_posted;		/* messages in the send queue, CREDIT included */
 	unsigned int credits;		/* receive buffers that the peer has for us */
 	unsigned int owed;		/* receive buffers given back to the queue and not yet told */

@@ -100,6 +100,7 @@ static void rdf_pump_msgs(struct rdf_link *link)
 		if (rdf_tx_post(link, tx))
 			return;
 		list_del(&tx->node);
+		link->tx_waiting--;
 		link->tx_posted++;
 		rdf_count(link->dom, RDF_STAT_send);
 	}
@@ -113,7 +114,7 @@ static void rdf_pump_msgs(struct rdf_link *link)
 	}
 }
 
-int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
+static int rdf_tx_queue(struct rdf_link *link, struct rdl_msg *msg, u32 len, unsigned int max)
 {
 	struct rdf_tx *tx;
 	int err = -ENOTCONN;
@@ -125,6 +126,9 @@ int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
 	/* Not before the state is known: mapping needs the device, which may be gone with the link. */
 	if (link->loop || link->state != RDF_UP)
 		goto unlock;
+	err = -ENOBUFS;
+	if (link->tx_waiting >= max)
+		goto unlock;
 	err = -ENOMEM;
 	tx = rdf_tx_alloc(link, GFP_ATOMIC);
 	if (!tx)
@@ -132,11 +136,22 @@ int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
 	memcpy(tx->data, msg, len);
 	tx->len = len;
 	list_add_tail(&tx->node, &link->tx_wait);
+	link->tx_waiting++;
 	rdf_pump_msgs(link);
 	err = 0;
 unlock:
 	spin_unlock_bh(&link->lock);
 	return err;
+}
+
+int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
+{
+	return rdf_tx_queue(link, msg, len, UINT_MAX);
+}
+
+int rdf_send_lossy(struct rdf_link *link, struct rdl_msg *msg, u32 len)
+{
+	return rdf_tx_queue(link, msg, len, RDF_TX_BEHIND);
 }
 
 /* ---- receiving ---- */
@@ -291,6 +306,7 @@ void rdf_msg_drop(struct rdf_link *link)
 	spin_lock_bh(&link->lock);
 	WARN_ON(link->tx_posted || link->credit_busy);
 	list_splice_init(&link->tx_wait, &wait);
+	link->tx_waiting = 0;
 	list_splice_init(&link->early, &early);
 	spin_unlock_bh(&link->lock);
 	list_for_each_entry_safe(tx, tnext, &wait, node)
