@@ -157,9 +157,12 @@ static bool agent_register(struct rdlock_agent *a)
 	rep_err = err;
 	stale = no != READ_ONCE(space->session.no);
 	if (!err && !stale) {
-		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock);
+		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock), slots = le16_to_cpu(rep.o.slots);
 
-		moved = had && a->registered && (table != old_table || slot != old_slot);
+		moved = had && a->registered && (table != old_table || slot != old_slot ||
+						 rep.o.kind != a->core.kind || slots != a->slots);
+		/* A board on which this node has no place. */
+		moved |= slots && slots <= space->node;
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
 		if (!moved && (make_buffers(a, &rep.o) || rdlock_agent_store_slot(a, table, slot)))
 			err = -ENOMEM;
@@ -170,7 +173,7 @@ static bool agent_register(struct rdlock_agent *a)
 	if (stale || moved) {
 		mutex_unlock(&space->agents_mutex);
 		if (moved)
-			/* The home of the same session cannot have moved it. */
+			/* The home of the same session cannot have moved it, or made it another. */
 			rdlock_session_lose(space, -EPROTO);
 		return stale;
 	}
