@@ -371,7 +371,7 @@ void small_feed(struct small *w, int i, struct rdl_event *ev)
 	bad = rdl_check(&node->core);
 	if (bad)
 		small_wrong(w, "node %d: %s", i, bad);
-	if ((int)node->core.nq != node->nqueue || node->core.users != node->users)
+	if ((int)node->core.nq != node->nqueue || (int)node->core.users != node->users)
 		small_wrong(w, "node %d: %u waiters and %u users counted, there are %d and %d", i, node->core.nq,
 			    node->core.users, node->nqueue, node->users);
 	exclusion(w);
