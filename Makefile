@@ -41,7 +41,7 @@ help: ## this list
 	@echo '  KDIR=        headers the modules are built against'
 	@echo '  T=           scenarios to run: a name, a group, or part of a name; may have * and ?'
 	@echo '  SHELL_IN=1   with make vm: a shell in the VMs of scenario T instead of the test'
-	@echo '  SCALE=       factor of loops and loads in the VMs (make check 0.05, check-debug 0.02, soak 1)'
+	@echo '  SCALE=       factor of loops and loads in the VMs (make check 0.05, make soak 1)'
 	@echo '  TIMES=       factor of the timeouts in the VMs, for a machine that is busy otherwise'
 	@echo '  BOOT=cold    VMs boot, they do not go on from a snapshot of one that has'
 	@echo '  V=1          with make vm: show results as they come'
@@ -89,8 +89,7 @@ check-matrix: ## builds and all scenarios on each stock kernel, a table at the e
 
 check-debug: ## vm under KASAN, lockdep, kmemleak and others, on a kernel built once for it [T=]
 	@scripts/deps all debug
-	@$(MAKE) --no-print-directory vm KERNEL=debug SCALE="$(SCALE)"
-check-debug: SCALE = 0.02
+	@$(MAKE) --no-print-directory vm KERNEL=debug
 
 soak: vm-modules tools test-programs ## loads, kills and loops in full [T= SCALE=]
 	@$(vm_run) --groups "check soak" $(T)

@@ -359,7 +359,8 @@ static int sets_value(const struct fail_case *c)
 
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_fair, .prepare = has_space, .run = opens_fair, .undo = closes_all,
 	 .needs = 3)
-FAIL_NTH(RDLOCK_IOC_CONVERT, any_convert, .prepare = has_fair, .run = converts, .undo = closes_all, .firm = true)
+FAIL_NTH(RDLOCK_IOC_CONVERT, any_convert, .prepare = has_fair, .run = converts, .undo = closes_all, .firm = true,
+	 .once = true)
 FAIL_NTH(RDLOCK_IOC_VALUE_GET, any_value_get, .prepare = has_fair, .run = gets_value, .undo = closes_all, .firm = true)
 FAIL_NTH(RDLOCK_IOC_VALUE_SET, any_value_set, .prepare = has_fair, .run = sets_value, .undo = closes_all, .firm = true)
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open, .prepare = has_space, .run = opens_lock, .undo = closes_all, .needs = 3)
@@ -570,6 +571,9 @@ static const char *setup(void)
 	/* The home's memory for words, and the device's key to it, stay once they are made. */
 	space = need_space();
 	fd = need_lock(space, "warm");
+	close(fd);
+	fd = lock_open_as(space, "warm fair", kind_of("fair"), 8, RDLOCK_OPEN_STICKY);
+	EXPECT_TRUE(fd >= 0);
 	close(fd);
 	fd = counter_open(space, "c", 3);
 	EXPECT_TRUE(fd >= 0);

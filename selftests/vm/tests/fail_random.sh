@@ -108,7 +108,7 @@ sync whole 900
 for key in 0 1 2; do
 	timeout -s KILL 120 hammer lock load$key -t 2 -n 10 >>/tmp/hammer 2>/tmp/errors || diag "$(cat /tmp/errors)"
 done
-check "no lock is lost" [ "$(grep -c '^done=10 unknown=0 ' /tmp/hammer)" = 3 ]
+check "no lock is lost" [ "$(grep -c '^done=10 shared=0 unknown=0 ' /tmp/hammer)" = 3 ]
 put "done$NODE" "$(word /tmp/load "done")"
 put "unknown$NODE" "$(word /tmp/load unknown)"
 sync hammered 900
