@@ -193,6 +193,11 @@ static bool agent_register(struct rdlock_agent *a)
 		 */
 		if (err == -ENOSPC || err == -EOPNOTSUPP)
 			a->unsure = false;
+		/* It is there, as another. Nobody here wants it, it is asked for only to be closed: as it is, then. */
+		if (err == -EINVAL && !a->registered && !a->opens) {
+			a->exact = false;
+			a->ask = (struct rdlock_props){};
+		}
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
@@ -322,18 +327,6 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	return false;
 }
 
-/* Nobody wants it any more, it is asked for only to be closed: whatever it is. */
-static void ask_for_any(struct rdlock_agent *a)
-{
-	lockdep_assert_held(&a->space->agents_mutex);
-	spin_lock_bh(&a->lock);
-	if (!a->registered) {
-		a->exact = false;
-		a->ask = (struct rdlock_props){};
-	}
-	spin_unlock_bh(&a->lock);
-}
-
 void rdlock_agent_work(struct work_struct *work)
 {
 	struct rdlock_agent *a = container_of(work, struct rdlock_agent, work);
@@ -352,8 +345,6 @@ void rdlock_agent_work(struct work_struct *work)
 		if (!a->opens) {
 			later = rdlock_agent_retire(a);
 			want = !a->dead && a->session != READ_ONCE(space->session.no);
-			if (want)
-				ask_for_any(a);
 		} else {
 			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
 		}

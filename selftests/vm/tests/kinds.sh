@@ -83,7 +83,7 @@ if [ "$NODE" = 1 ]; then
 	wait_for 10 grep -q ^held /tmp/idle
 	holder open idle >/dev/null 2>&1 &
 	opener=$!
-	wait_for 10 agent idle
+	wait_for 10 grep -q "^agent idle .*opens=2" /sys/kernel/debug/rdlock/t/locks
 	kill -TERM $idle
 	wait $idle
 	check "an idle owner keeps the lock" wait_for 10 state_is idle CACHED
