@@ -7,13 +7,29 @@
 . /vm/lib.sh
 
 stats=/sys/kernel/debug/rdlock/t/stats
-stat() { sed -n "s/^$1 //p" $stats; }
+now=$stats	# or a copy: numbers that are compared must be of one moment
+stat() { sed -n "s/^$1 //p" $now; }
+copied() { cat $stats >/tmp/stats && now=/tmp/stats; }
 atomics() { echo $(($(stat lock_cas) + $(stat lock_faa))); }
 agent_is() { grep "^agent $1 " /sys/kernel/debug/rdlock/t/locks | grep -q " $2 "; }
-remember() { a=$(atomics) r=$(stat lock_read) w=$(stat lock_write) g=$(stat sent_grant) h=$(stat sent_hint) q=$(stat query); }
+remember()
+{
+	copied
+	a=$(atomics) r=$(stat lock_read) w=$(stat lock_write) g=$(stat sent_grant) h=$(stat sent_hint) q=$(stat query)
+	now=$stats
+}
 # Who waits longer than a second asks again, with one look and one word each time; that is not counted. It may be between
 # the two at the moment, so ask until it is not: what should not have been done stays done.
-watched() { [ "$(($(atomics) - a)) $(($(stat lock_write) - w))" = "0 0" ] && [ $(($(stat sent_hint) - h)) = $(($(stat query) - q)) ] && [ $(($(stat lock_read) - r)) -le $(($(stat query) - q)) ]; }
+watched()
+{
+	copied
+	[ "$(($(atomics) - a)) $(($(stat lock_write) - w))" = "0 0" ] &&
+		[ $(($(stat sent_hint) - h)) = $(($(stat query) - q)) ] &&
+		[ $(($(stat lock_read) - r)) -le $(($(stat query) - q)) ]
+	still=$?
+	now=$stats
+	return $still
+}
 since() { echo "$(($(atomics) - a)) $(($(stat lock_read) - r)) $(($(stat lock_write) - w)) $(($(stat sent_grant) - g)) $(($(stat sent_hint) - h))"; }
 
 # waits KEY KIND: the other node has the lock, and this one waits for it: what did that cost?
