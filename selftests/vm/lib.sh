@@ -198,6 +198,20 @@ nobody_waits()
 	[ -r /sys/kernel/debug/rdlock/t/locks ] && ! grep -E 'waiters=[1-9]|user=[1-9]' /sys/kernel/debug/rdlock/t/locks
 }
 
+# Two nodes in space t, node 0 its home. Two points on each.
+both_join()
+{
+	check "the module loads" load_rdlock
+	if [ "$NODE" = 0 ]; then
+		check "the home makes the space" rdlock space create t "$IP" --id 0
+		sync made
+	else
+		sync made
+		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	fi
+	sync joined
+}
+
 # exclusion_of KIND: nothing but the lock protects a cell.
 exclusion_of()
 {
@@ -208,15 +222,7 @@ exclusion_of()
 	# What a tenth of the slowest rate that was ever seen takes: a hang ends here, not at the scenario's end.
 	limit=$((60 + rounds / 20))
 
-	check "the module loads" load_rdlock
-	if [ "$NODE" = 0 ]; then
-		check "the home makes the space" rdlock space create t "$IP" --id 0
-		sync made
-	else
-		sync made
-		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
-	fi
-	sync joined
+	both_join
 
 	timeout -s KILL $limit hammer lock x -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
 	status=$?
@@ -246,15 +252,7 @@ netem_of()
 	rounds=$(scaled 10000)
 	limit=$((120 + rounds / 4))
 
-	check "the module loads" load_rdlock
-	if [ "$NODE" = 0 ]; then
-		check "the home makes the space" rdlock space create t "$IP" --id 0
-		sync made
-	else
-		sync made
-		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
-	fi
-	sync joined
+	both_join
 	check "the network gets bad" netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
 	sync bad
 
@@ -282,15 +280,7 @@ killstorm_of()
 	[ "$kills" -ge 40 ] || kills=40
 	limit=$((60 + kills / 4))
 
-	check "the module loads" load_rdlock
-	if [ "$NODE" = 0 ]; then
-		check "the home makes the space" rdlock space create t "$IP" --id 0
-		sync made
-	else
-		sync made
-		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
-	fi
-	sync joined
+	both_join
 
 	timeout -s KILL $limit holder storm x -k "$kind" -t 6 -n "$kills" >/tmp/storm 2>&1
 	status=$?
