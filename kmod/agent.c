@@ -313,6 +313,30 @@ void rdlock_agent_lease(struct rdlock_agent *a)
 	spin_unlock_bh(&a->lock);
 }
 
+static void waiter_lost(struct rdlock_agent *a, struct rdlock *l, int err)
+{
+	struct rdl_event ev = { .type = RDL_EV_CANCEL };
+
+	rdlock_agent_waiter_fail(a, l, err);
+	rdlock_agent_event(a, &ev, NULL);
+}
+
+void rdlock_agent_revoke(struct rdlock_agent *a, int err)
+{
+	struct rdlock *l, *n;
+
+	lockdep_assert_held(&a->lock);
+	list_for_each_entry_safe(l, n, &a->queue, node)
+		waiter_lost(a, l, err);
+	list_for_each_entry(l, &a->handles, all) {
+		WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
+		rdlock_agent_wake(l);
+	}
+	/* Its key may stand for another lock from now on. */
+	a->exact = false;
+	a->ask = (struct rdlock_props){};
+}
+
 void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 {
 	struct rdl_event ev = { .type = RDL_EV_LOSE };
@@ -329,23 +353,11 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 		a->unsure = false;
 		rdlock_agent_kick(a);
 	}
-	list_for_each_entry_safe(l, n, &a->queue, node) {
-		if (!all && l->deadline != KTIME_MAX && !l->try)
-			continue;
-		rdlock_agent_waiter_fail(a, l, err);
-		ev = (struct rdl_event){ .type = RDL_EV_CANCEL };
-		rdlock_agent_event(a, &ev, NULL);
-	}
-	if (all) {
-		a->open_err = err;
-		/* Its key may stand for another lock in another instance. */
-		a->exact = false;
-		a->ask = (struct rdlock_props){};
-		list_for_each_entry(l, &a->handles, all) {
-			WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
-			rdlock_agent_wake(l);
-		}
-	}
+	if (all)
+		rdlock_agent_revoke(a, err);
+	list_for_each_entry_safe(l, n, &a->queue, node)
+		if (l->deadline == KTIME_MAX || l->try)
+			waiter_lost(a, l, err);
 	spin_unlock_bh(&a->lock);
 	/*
 	 * LOST arms no timer. One that ran late, after the space is down, would queue work while the module drains its

@@ -8,7 +8,7 @@
  *
  * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
  * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
- * each handle, each operation in flight, a running timer, a queued work.
+ * each opener or handle, each operation in flight, a running timer, a queued work.
  */
 #ifndef RDLOCK_AGENT_H
 #define RDLOCK_AGENT_H
@@ -47,6 +47,21 @@ struct rdlock_agent_out {
 	__le64 slot;
 };
 
+/**
+ * struct rdlock_opener - who waits for the lock to be open; on its stack
+ * @list: in agent->openers. Protected by agent->lock.
+ * @agent: referenced
+ * @ask: what it wants of the lock; fixed
+ * @err: what the home said to that, negative errno; 0: nothing yet. Protected by agent->lock; read without it by the
+ *   sleeper.
+ */
+struct rdlock_opener {
+	struct list_head list;
+	struct rdlock_agent *agent;
+	struct rdlock_props ask;
+	int err;
+};
+
 #define RDLOCK_AGENT_REFUSED	4	/* posts that can be refused in one event: word, READ, slot; and one after */
 
 /**
@@ -55,19 +70,19 @@ struct rdlock_agent_out {
  * @space: its space, referenced
  * @hnode: in space->agents; @list: in space->agent_list. Both protected by space->agents_mutex.
  * @key: fixed
- * @opens: handles. Protected by space->agents_mutex.
+ * @opens: openers and handles. Protected by space->agents_mutex.
  * @dead: out of the table, on its way to be freed. Protected by space->agents_mutex.
  * @asking: the work asks the home for it, and retires it afterwards if it was closed meanwhile. Protected by
  *   space->agents_mutex.
- * @open_err: the home refused, negative errno. Protected by @lock.
  * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
  * @unsure: it may still, or may without our knowledge: an OPEN was not answered; or a CLOSE was sent in session
  *   @session, and no heartbeat after number @close_hb is acknowledged. Never with @registered. Protected by @lock.
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
  *   fabric's.
  * @core: the protocol
- * @ask: properties that the home is asked for; those it has, once @exact
+ * @ask: properties that the home was asked for last; those it has, once @exact
  * @exact: @ask is what the lock was opened with, and must not become another
+ * @openers: struct rdlock_opener.list, the oldest first
  * @queue: waiting handles (struct rdlock.node), head first
  * @handles: all handles (struct rdlock.all), so that they can be revoked
  * @users: handles that have the lock (struct rdlock.node): one, or readers
@@ -82,7 +97,7 @@ struct rdlock_agent_out {
  * @value: the copy of the value that the core speaks of
  * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
- * @wq: openers wait for @registered or @open_err
+ * @wq: openers wait for @registered or rdlock_opener.err
  * @work: makes what the home knows match @opens: opens, opens again, closes
  * @rcu: readers of space->by_slot
  */
@@ -97,13 +112,13 @@ struct rdlock_agent {
 	bool asking;
 
 	spinlock_t lock;
-	int open_err;
 	bool registered;
 	bool unsure;
 	u32 close_hb;
 	struct rdl_lock core;
 	struct rdlock_props ask;
 	bool exact;
+	struct list_head openers;
 	struct list_head queue;
 	struct list_head handles;
 	struct list_head users;
@@ -126,13 +141,15 @@ struct rdlock_agent {
 	struct hrtimer timer;
 
 	wait_queue_head_t wq;
-	struct work_struct work;
+	struct delayed_work work;
 	struct rcu_head rcu;
 };
 
-/* Find or make, count an open. Context: process. */
-struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len,
-				       const struct rdlock_props *ask);
+/*
+ * Find or make the agent, count an open. @o->ask is set; until it is taken out of @o->agent->openers it waits for an
+ * answer. Context: process. Return: 0 or negative errno.
+ */
+int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o);
 /* Does the lock have what @ask wants? Also false if it is not known yet. Locks: @a->lock held. */
 bool rdlock_agent_fits(const struct rdlock_agent *a, const struct rdlock_props *ask);
 void rdlock_agent_close(struct rdlock_agent *a);
@@ -162,8 +179,13 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
 
 /* RCU lookup by the home's address; a reference or NULL. */
 struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot);
-/* Queue rdlock_agent.work. Context: any. */
+/* Run rdlock_agent.work, now or in a while. Context: any. */
 void rdlock_agent_kick(struct rdlock_agent *a);
+void rdlock_agent_kick_later(struct rdlock_agent *a, unsigned int ms);
+/* Is there a handle that a new session makes good again? Locks: @a->lock held. */
+bool rdlock_agent_has_live(const struct rdlock_agent *a);
+/* Every handle is revoked, every waiter fails with @err. Locks: @a->lock held. */
+void rdlock_agent_revoke(struct rdlock_agent *a, int err);
 
 int rdlock_agents_init(struct rdlock_space *space);
 void rdlock_agents_destroy(struct rdlock_space *space);

@@ -4,7 +4,6 @@
  * All of it sleeps, and runs in agent->work; only the end of an agent that the home need not be asked about is also
  * done by who closes the last handle.
  */
-#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -21,6 +20,12 @@
  * any lock, those of locks that are unknown here stay without answer, see lock_unknown().
  */
 #define AGENT_AGAIN_MS	600
+
+enum agent_next {
+	AGENT_DONE,	/* whatever changes kicks the work */
+	AGENT_NOW,	/* something else may be to do */
+	AGENT_LATER,	/* the same again, after AGENT_AGAIN_MS */
+};
 
 /*
  * What we asked may have been done, and only asking again, and then closing it, makes sure that it is not for ever. Not
@@ -96,8 +101,71 @@ static int make_buffers(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 	return 0;
 }
 
-/* One round of asking the home to open the lock; true: go on, something else may be to do. */
-static bool agent_register(struct rdlock_agent *a)
+/* Who is still without an answer. */
+static struct rdlock_opener *agent_opener(const struct rdlock_agent *a)
+{
+	struct rdlock_opener *o;
+
+	lockdep_assert_held(&a->lock);
+	list_for_each_entry(o, &a->openers, list)
+		if (!o->err)
+			return o;
+	return NULL;
+}
+
+/* Does anybody wait for the lock to be open in session @no, or need it to be? */
+static bool agent_is_wanted(struct rdlock_agent *a, u32 no)
+{
+	bool wanted;
+
+	spin_lock_bh(&a->lock);
+	if (a->registered)
+		wanted = a->session != no;
+	else
+		wanted = agent_opener(a) || rdlock_agent_has_live(a);
+	spin_unlock_bh(&a->lock);
+	return wanted;
+}
+
+/*
+ * The home refused @ask: an answer to all who asked for just that; @exact: to all, since it was asked for the sake of
+ * all. Another's wish is asked for next. Handles of before the session was lost wait for the lock to be opened again, so
+ * only what will not change is said to them.
+ */
+static enum agent_next agent_refused(struct rdlock_agent *a, const struct rdlock_props *ask, bool exact, int err)
+{
+	bool other = err == -EINVAL || err == -EOPNOTSUPP;
+	enum agent_next next = AGENT_DONE;
+	struct rdlock_opener *o;
+
+	lockdep_assert_held(&a->lock);
+	/*
+	 * Of a home that has no such key: we are not among its openers. One that has another than is wanted now may
+	 * have it for us, of an OPEN or CLOSE before.
+	 */
+	if (err == -ENOSPC || err == -EOPNOTSUPP)
+		a->unsure = false;
+	/* No opener hears of it when a lock that is open is opened again: go on until it succeeds. */
+	if (a->registered)
+		return AGENT_LATER;
+	list_for_each_entry(o, &a->openers, list)
+		if (exact ? !other : !memcmp(&o->ask, ask, sizeof(*ask)))
+			WRITE_ONCE(o->err, err);
+	if (other) {
+		/*
+		 * Nobody here can have it as it was, and whoever opens it now may want it as it is. So does who asks
+		 * only in order to close it.
+		 */
+		rdlock_agent_revoke(a, -EKEYREVOKED);
+	} else if (rdlock_agent_has_live(a)) {
+		/* The home's memory is short, say: that may change any time. */
+		next = AGENT_LATER;
+	}
+	return agent_opener(a) ? AGENT_NOW : next;
+}
+
+/* One round of asking the home to open the lock. */
+static enum agent_next agent_register(struct rdlock_agent *a)
 {
 	struct {
 		struct rdl_msg h;
@@ -107,24 +175,30 @@ static bool agent_register(struct rdlock_agent *a)
 		struct rdl_msg h;
 		struct rdl_msg_opened o;
 	} rep;
+	bool exact, had = false, moved = false, stale;
 	struct rdlock_space *space = a->space;
+	struct rdlock_opener *opener;
 	struct rdlock_props ask;
 	struct rdl_event ev = {};
 	u32 no, old_table = 0, old_slot = 0;
-	bool had = false, moved = false, stale, again;
+	enum agent_next next;
 	int err, rep_err;
 
 	req.o.obj = RDL_OBJ_LOCK;
 	req.o.key_len = a->key.len;
 	memcpy(req.o.key, a->key.key, sizeof(req.o.key));
 	spin_lock_bh(&a->lock);
+	opener = agent_opener(a);
+	exact = a->exact;
+	if (!exact && opener)
+		a->ask = opener->ask;
 	ask = a->ask;
-	put_ask(&req.o, &ask, a->exact);
+	put_ask(&req.o, &ask, exact);
 	if (a->registered && rdlock_agent_busy(a)) {
 		/* Opened again on a link that stands: the end of its operations brings us back. */
 		a->session = 0;
 		spin_unlock_bh(&a->lock);
-		return false;
+		return AGENT_DONE;
 	}
 	if (a->registered) {
 		/* The same incarnation in a new session: what is not known of the last operations must be recovered. */
@@ -144,9 +218,8 @@ static bool agent_register(struct rdlock_agent *a)
 			agent_is_unsure(a);
 		/* The session's end or its next beginning kicks this work again; a recovery or a slow home does not. */
 		if (err == -ENOTCONN || (err == -ETIMEDOUT && !space->session.local))
-			return false;
-		msleep(AGENT_AGAIN_MS);
-		return true;
+			return AGENT_DONE;
+		return AGENT_LATER;
 	}
 
 	/*
@@ -175,35 +248,16 @@ static bool agent_register(struct rdlock_agent *a)
 		if (moved)
 			/* The home of the same session cannot have moved it, or made it another. */
 			rdlock_session_lose(space, -EPROTO);
-		return stale;
+		return stale ? AGENT_NOW : AGENT_DONE;
 	}
 
 	spin_lock_bh(&a->lock);
 	if (err) {
-		/* No opener hears of it when a lock that is open is opened again: then go on until it succeeds. */
-		again = a->registered;
-		/* Somebody who wants something else has come meanwhile: ask for that. */
-		if (!again && memcmp(&ask, &a->ask, sizeof(ask)))
-			again = true;
-		else if (!again)
-			a->open_err = err;
-		/*
-		 * Of a home that has no such key: we are not among its openers. One that has another than is wanted now
-		 * may have it for us, of an OPEN or CLOSE before.
-		 */
-		if (err == -ENOSPC || err == -EOPNOTSUPP)
-			a->unsure = false;
-		/* It is there, as another. Nobody here wants it, it is asked for only to be closed: as it is, then. */
-		if (err == -EINVAL && !a->registered && !a->opens) {
-			a->exact = false;
-			a->ask = (struct rdlock_props){};
-		}
+		next = agent_refused(a, &ask, exact, err);
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);
-		if (again && a->registered)
-			msleep(AGENT_AGAIN_MS);
-		return again;
+		return next;
 	}
 	a->table = le32_to_cpu(rep.h.table);
 	a->slot = le32_to_cpu(rep.h.lock);
@@ -232,7 +286,6 @@ static bool agent_register(struct rdlock_agent *a)
 		a->core.nq = nq;
 		a->registered = true;
 		a->unsure = false;
-		a->open_err = 0;
 		rdlock_stat_inc(space, open);
 		ev.type = RDL_EV_REJOIN;
 	}
@@ -240,7 +293,7 @@ static bool agent_register(struct rdlock_agent *a)
 	spin_unlock_bh(&a->lock);
 	mutex_unlock(&space->agents_mutex);
 	wake_up_all(&a->wq);
-	return true;
+	return AGENT_NOW;
 }
 
 /* Is the home certain not to know us, as far as we do not know better? Else *@later: what to do can be done now. */
@@ -327,48 +380,55 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	return false;
 }
 
+/* One look at what the home must be told. */
+static enum agent_next agent_look(struct rdlock_agent *a)
+{
+	struct rdlock_space *space = a->space;
+	enum agent_next next = AGENT_DONE;
+	bool want, later = false;
+	u32 no;
+
+	mutex_lock(&space->agents_mutex);
+	if (a->dead) {
+		mutex_unlock(&space->agents_mutex);
+		return AGENT_DONE;
+	}
+	no = READ_ONCE(space->session.no);
+	if (!a->opens) {
+		later = rdlock_agent_retire(a);
+		want = !a->dead && a->session != no;
+	} else {
+		want = agent_is_wanted(a, no);
+	}
+	/* Everything is about to be revoked; the work that does it kicks us afterwards. */
+	if (READ_ONCE(space->session.other_instance))
+		want = false;
+	a->asking = want;
+	mutex_unlock(&space->agents_mutex);
+	if (want) {
+		/*
+		 * Not under the mutex: it may take a while, and others must be able to come and go. Works of one agent
+		 * do not run twice at once, so nobody else registers it meanwhile.
+		 */
+		next = agent_register(a);
+		mutex_lock(&space->agents_mutex);
+		a->asking = false;
+		/* Whoever closed it meanwhile has left the end to us. */
+		later = next == AGENT_DONE && !a->opens && rdlock_agent_retire(a);
+		mutex_unlock(&space->agents_mutex);
+	}
+	return later ? AGENT_LATER : next;
+}
+
 void rdlock_agent_work(struct work_struct *work)
 {
-	struct rdlock_agent *a = container_of(work, struct rdlock_agent, work);
-	struct rdlock_space *space = a->space;
-	bool more = true;
+	struct rdlock_agent *a = container_of(to_delayed_work(work), struct rdlock_agent, work);
+	enum agent_next next;
 
-	while (more) {
-		bool want, later = false;
-
-		more = false;
-		mutex_lock(&space->agents_mutex);
-		if (a->dead) {
-			mutex_unlock(&space->agents_mutex);
-			break;
-		}
-		if (!a->opens) {
-			later = rdlock_agent_retire(a);
-			want = !a->dead && a->session != READ_ONCE(space->session.no);
-		} else {
-			want = !a->open_err && (!a->registered || a->session != READ_ONCE(space->session.no));
-		}
-		/* Everything is about to be revoked; the work that does it kicks us afterwards. */
-		if (READ_ONCE(space->session.other_instance))
-			want = false;
-		a->asking = want;
-		mutex_unlock(&space->agents_mutex);
-		if (want) {
-			/*
-			 * Not under the mutex: it may take a while, and others must be able to come and go. Works of
-			 * one agent do not run twice at once, so nobody else registers it meanwhile.
-			 */
-			more = agent_register(a);
-			mutex_lock(&space->agents_mutex);
-			a->asking = false;
-			/* Whoever closed it meanwhile has left the end to us. */
-			later = !more && !a->opens && rdlock_agent_retire(a);
-			mutex_unlock(&space->agents_mutex);
-		}
-		if (later) {
-			msleep(AGENT_AGAIN_MS);
-			more = true;
-		}
-	}
+	do
+		next = agent_look(a);
+	while (next == AGENT_NOW);
+	if (next == AGENT_LATER)
+		rdlock_agent_kick_later(a, AGENT_AGAIN_MS);
 	rdlock_agent_put(a);
 }

@@ -86,7 +86,16 @@ void rdlock_agent_put(struct rdlock_agent *a)
 void rdlock_agent_kick(struct rdlock_agent *a)
 {
 	rdlock_agent_get(a);
-	if (!queue_work(rdlock_wq, &a->work))
+	/* true: it was to run later, and has its reference */
+	if (mod_delayed_work(rdlock_wq, &a->work, 0))
+		rdlock_agent_put(a);
+}
+
+/* A kick since comes first. */
+void rdlock_agent_kick_later(struct rdlock_agent *a, unsigned int ms)
+{
+	rdlock_agent_get(a);
+	if (!queue_delayed_work(rdlock_wq, &a->work, msecs_to_jiffies(ms)))
 		rdlock_agent_put(a);
 }
 
@@ -98,69 +107,83 @@ bool rdlock_agent_fits(const struct rdlock_agent *a, const struct rdlock_props *
 	       (!ask->flags || ask->flags == a->ask.flags);
 }
 
-struct rdlock_agent *rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len,
-				       const struct rdlock_props *ask)
+bool rdlock_agent_has_live(const struct rdlock_agent *a)
+{
+	const struct rdlock *l;
+
+	lockdep_assert_held(&a->lock);
+	list_for_each_entry(l, &a->handles, all)
+		if (l->state != RDLOCK_FD_REVOKED)
+			return true;
+	return false;
+}
+
+static struct rdlock_agent *agent_make(struct rdlock_space *space, const struct rdlock_agent_key *k)
+{
+	struct rdlock_agent *a;
+	int err = -ENOMEM;
+
+	lockdep_assert_held(&space->agents_mutex);
+	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (!a)
+		return ERR_PTR(err);
+	kref_init(&a->ref);
+	a->space = space;
+	a->key = *k;
+	spin_lock_init(&a->lock);
+	INIT_LIST_HEAD(&a->openers);
+	INIT_LIST_HEAD(&a->queue);
+	INIT_LIST_HEAD(&a->handles);
+	INIT_LIST_HEAD(&a->users);
+	/* A stand-in until the home has said what it is. */
+	rdl_lock_init(&a->core, RDL_KIND_SPIN, space->node, rdl_epoch(1, 0), rdlock_budget);
+	a->core.st = RDL_ST_LOST;
+	rdlock_agent_door_init(a);
+	init_waitqueue_head(&a->wq);
+	INIT_DELAYED_WORK(&a->work, rdlock_agent_work);
+	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
+	if (err) {
+		kfree(a);
+		return ERR_PTR(err);
+	}
+	rdlock_space_ref(space);
+	list_add_tail(&a->list, &space->agent_list);
+	return a;
+}
+
+int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o)
 {
 	struct rdlock_agent_key k = { .len = len };
 	struct rdlock_agent *a;
 	int err;
 
 	memcpy(k.key, key, len);
+	o->err = 0;
 	mutex_lock(&space->agents_mutex);
 	a = rhashtable_lookup_fast(&space->agents, &k, agent_params);
-	if (a) {
-		spin_lock_bh(&a->lock);
-		/* Closed, and the home has been told so: its key may be made anew by anybody. */
-		if (!a->opens && !a->registered)
-			a->exact = false;
-		err = a->exact && !rdlock_agent_fits(a, ask) ? -EINVAL : 0;
-		/* A refusal was for those who waited then; ask again, for what is wanted now. */
-		if (!err && !a->registered)
-			a->open_err = 0;
-		if (!err && !a->exact)
-			a->ask = *ask;
-		spin_unlock_bh(&a->lock);
-		if (err)
-			goto err_unlock;
-		a->opens++;
-		rdlock_agent_get(a);
-		goto out_kick;
-	}
-	err = -ENOMEM;
-	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 	if (!a)
-		goto err_unlock;
-	kref_init(&a->ref);
-	a->space = space;
-	a->key = k;
-	a->opens = 1;
-	spin_lock_init(&a->lock);
-	INIT_LIST_HEAD(&a->queue);
-	INIT_LIST_HEAD(&a->handles);
-	INIT_LIST_HEAD(&a->users);
-	a->ask = *ask;
-	/* A stand-in until the home has said what it is. */
-	rdl_lock_init(&a->core, RDL_KIND_SPIN, space->node, rdl_epoch(1, 0), rdlock_budget);
-	a->core.st = RDL_ST_LOST;
-	rdlock_agent_door_init(a);
-	init_waitqueue_head(&a->wq);
-	INIT_WORK(&a->work, rdlock_agent_work);
-	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
+		a = agent_make(space, &k);
+	err = PTR_ERR_OR_ZERO(a);
 	if (err)
-		goto err_free;
-	rdlock_space_ref(space);
-	list_add_tail(&a->list, &space->agent_list);
-	rdlock_agent_get(a);	/* the caller's; the first is the table's */
-out_kick:
-	mutex_unlock(&space->agents_mutex);
+		goto out_unlock;
+	spin_lock_bh(&a->lock);
+	/* What it was binds nobody, and its key may be made anew by anybody: all are closed, or have lost it. */
+	if (!a->registered && !rdlock_agent_has_live(a))
+		a->exact = false;
+	if (a->exact && !rdlock_agent_fits(a, &o->ask))
+		err = -EINVAL;
+	else
+		list_add_tail(&o->list, &a->openers);
+	spin_unlock_bh(&a->lock);
+	if (err)
+		goto out_unlock;
+	a->opens++;
+	rdlock_agent_get(a);
+	o->agent = a;
 	rdlock_agent_kick(a);
-	return a;
-
-err_free:
-	kfree(a);
-err_unlock:
+out_unlock:
 	mutex_unlock(&space->agents_mutex);
-	return ERR_PTR(err);
+	return err;
 }
 
 void rdlock_agent_close(struct rdlock_agent *a)

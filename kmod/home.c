@@ -29,6 +29,7 @@ void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u
 	struct rdlock_space *space = home->space;
 	struct rdf_link *link = NULL;
 	struct rdlock_member *m;
+	int err;
 
 	lockdep_assert_held(&home->mutex);
 	msg->src = cpu_to_le16(space->node);
@@ -49,10 +50,12 @@ void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u
 	if (!link)
 		return;
 	/*
-	 * A message that cannot be queued would be lost without trace on a live link: break it, the node then asks
-	 * again.
+	 * All of it answers what the node itself has said or opened: it must not be able to have it pile up here by
+	 * taking nothing. What cannot be queued would be lost without trace on a live link: break it, the node then
+	 * asks again. What is said again by itself may be lost.
 	 */
-	if (rdf_send(link, msg, len))
+	err = rdf_send_lossy(link, msg, len);
+	if (err && (err != -ENOBUFS || (msg->type != RDL_MSG_FREEZE && msg->type != RDL_MSG_ASK)))
 		rdf_link_kill(link, -ENOBUFS);
 	rdf_link_put(link);
 }
@@ -116,6 +119,17 @@ static bool props_fit(const struct rdlock_key *key, const struct rdl_msg_open *o
 	return !(o->flags & (sticky ? RDL_OPEN_NOT_STICKY : RDL_OPEN_STICKY));
 }
 
+/*
+ * What an opener is told of an error of the device: -ENOTCONN is of the loopback pair, which is made anew, not of the
+ * session; else there was no room for another region or right.
+ */
+static int device_err(int err)
+{
+	if (!err || err == -ENOSPC)
+		return err;
+	return err == -ENOTCONN ? -EAGAIN : -ENOMEM;
+}
+
 static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_msg_open *o)
 {
 	struct rdlock_key *key;
@@ -136,7 +150,7 @@ static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_ms
 	key->cells = le32_to_cpu(o->cells);
 	memcpy(key->name, o->key, o->key_len);
 	INIT_LIST_HEAD(&key->parked);
-	err = rdlock_slot_alloc(home, key);
+	err = device_err(rdlock_slot_alloc(home, key));
 	if (err) {
 		kfree(key);
 		return ERR_PTR(err);
@@ -217,9 +231,7 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 			return;
 	}
 	if (!err)
-		err = rdlock_chunk_right(key->chunk, peer, &addr, &body);
-	if (err == -ENOTCONN)
-		err = -EAGAIN;		/* of the loopback pair, not of the session */
+		err = device_err(rdlock_chunk_right(key->chunk, peer, &addr, &body));
 	m.h.req = cpu_to_le32(req);
 	m.h.arg = cpu_to_le32(-err);
 	if (!err) {

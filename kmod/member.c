@@ -222,7 +222,7 @@ static bool peer_heartbeat(struct rdlock_peer *peer, const struct rdl_msg *msg)
 	ack.src = cpu_to_le16(home->space->node);
 	ack.src_inc = cpu_to_le32(home->space->session.inc);
 	ack.dst_inc = cpu_to_le32(peer->inc);
-	rdf_send(peer->link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
+	rdf_send_lossy(peer->link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
 	return true;
 }
 

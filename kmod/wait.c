@@ -54,11 +54,11 @@ int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg
 	return ret;
 }
 
-static bool agent_settled(void *arg)
+static bool opener_settled(void *arg)
 {
-	struct rdlock_agent *a = arg;
+	struct rdlock_opener *o = arg;
 
-	return READ_ONCE(a->registered) || READ_ONCE(a->open_err) || rdlock_space_is_stopping(a->space);
+	return READ_ONCE(o->agent->registered) || READ_ONCE(o->err) || rdlock_space_is_stopping(o->agent->space);
 }
 
 /* What to say when a deadline passed: was it the lock, or the home? */
@@ -71,46 +71,38 @@ static int timeout_error(struct rdlock_space *space)
 	return -EHOSTUNREACH;
 }
 
-static int wait_registered(struct rdlock_agent *a, const struct rdlock_props *ask, ktime_t deadline,
-			   bool interruptible)
+/* Until the lock is open, and @l is one of its handles. */
+static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t deadline, bool interruptible)
 {
-	bool settled;
+	struct rdlock_agent *a = o->agent;
 	int err;
 
-	do {
-		if (rdlock_space_is_stopping(a->space))
-			return -ESHUTDOWN;
-		err = rdlock_sleep_until(&a->wq, agent_settled, a, deadline, interruptible);
+	for (;;) {
+		err = rdlock_sleep_until(&a->wq, opener_settled, o, deadline, interruptible);
 		if (err == -ETIMEDOUT)
 			err = timeout_error(a->space);
-		if (err)
-			return err;
 		spin_lock_bh(&a->lock);
-		/* Not so any more: the session was lost again, or the next opener makes the work ask again. */
-		settled = a->registered || a->open_err;
-		if (!a->registered) {
-			err = a->open_err;
-			/* The space began anew while we asked. An opener has nothing that could be lost: ask again. */
-			if (err == -EKEYREVOKED) {
-				/* What was wanted of it was forgotten with the old space. */
-				if (!a->exact)
-					a->ask = *ask;
-				a->open_err = 0;
-				settled = false;
-			}
-			/* What somebody else wanted was refused; unless that is what those who have it open have. */
-			if (err == -EINVAL && !a->exact && memcmp(&a->ask, ask, sizeof(*ask))) {
-				a->ask = *ask;
-				a->open_err = 0;
-				settled = false;
-			}
-		} else if (!rdlock_agent_fits(a, ask)) {
-			err = -EINVAL;
+		if (err)
+			break;
+		if (rdlock_space_is_stopping(a->space)) {
+			err = -ESHUTDOWN;
+			break;
 		}
+		if (a->registered) {
+			if (rdlock_agent_fits(a, &o->ask))
+				list_add_tail(&l->all, &a->handles);
+			else
+				err = -EINVAL;
+			break;
+		}
+		err = o->err;
+		if (err)
+			break;
+		/* The session was lost again. */
 		spin_unlock_bh(&a->lock);
-		if (!settled)
-			rdlock_agent_kick(a);
-	} while (!settled);
+	}
+	list_del(&o->list);
+	spin_unlock_bh(&a->lock);
 	return err;
 }
 
@@ -130,6 +122,7 @@ static int props_check(const struct rdlock_props *ask)
 struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, const struct rdlock_props *ask,
 				  ktime_t deadline, bool interruptible)
 {
+	struct rdlock_opener o = { .ask = *ask };
 	struct rdlock *l;
 	int err;
 
@@ -149,16 +142,13 @@ struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u
 	init_waitqueue_head(&l->wq);
 	INIT_WORK(&l->work, handle_work);
 	rdlock_hrtimer_setup(&l->timer, handle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	l->agent = rdlock_agent_open(space, key, len, ask);
-	err = PTR_ERR_OR_ZERO(l->agent);
+	err = rdlock_agent_open(space, key, len, &o);
 	if (err)
 		goto err_free;
-	err = wait_registered(l->agent, ask, deadline, interruptible);
+	l->agent = o.agent;
+	err = wait_registered(l, &o, deadline, interruptible);
 	if (err)
 		goto err_close;
-	spin_lock_bh(&l->agent->lock);
-	list_add_tail(&l->all, &l->agent->handles);
-	spin_unlock_bh(&l->agent->lock);
 	return l;
 
 err_close:

@@ -7,8 +7,8 @@
  *	ms=M" (and ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
  *	prints "lost ERRNO" (3). With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
  *	left in its place.
- *   holder open KEY
- *	Opens the key, wants nothing, and prints "open"; until it is killed.
+ *   holder open KEY [-k KIND] [-w MILLISECONDS]
+ *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
  *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
  *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
  *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
@@ -47,7 +47,20 @@ static int open_key(const char *key)
 	return lock;
 }
 
-static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
+/* Until SIGUSR1. */
+static void keep_open(void)
+{
+	sigset_t usr1;
+	int sig;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	printf("open\n");
+	sigwait(&usr1, &sig);
+}
+
+static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 {
 	struct sigaction sa = { .sa_handler = tell };
 	struct rdlock_acquire arg = { .size = sizeof(arg), .mode = mode, .flags = flags };
@@ -58,12 +71,16 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 	sigset_t term;
 	int lock, err;
 
-	sigaction(SIGTERM, &sa, NULL);
 	lock = open_key(key);
 	if (lock < 0) {
 		printf("failed %s ms=%u\n", strerrorname_np(-lock), ms_since(start));
 		return 1;
 	}
+	if (later) {
+		keep_open();
+		start = now_ns();
+	}
+	sigaction(SIGTERM, &sa, NULL);
 	arg.deadline = wait_ms ? in_ms(wait_ms) : NEVER;
 	err = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
 	if (err) {
@@ -94,19 +111,6 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms)
 	}
 	printf("released\n");
 	return 0;
-}
-
-static int keep_open(const char *key)
-{
-	int lock = open_key(key);
-
-	if (lock < 0) {
-		printf("failed %s\n", strerrorname_np(-lock));
-		return 1;
-	}
-	printf("open\n");
-	for (;;)
-		pause();
 }
 
 static void __attribute__((noreturn)) storm_child(const char *key, uint8_t *where)
@@ -189,7 +193,7 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 static int usage(void)
 {
 	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]\n"
-	      "holder open KEY\n"
+	      "holder open KEY [-k KIND] [-w MILLISECONDS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
 }
@@ -199,17 +203,16 @@ int main(int argc, char **argv)
 	unsigned int procs = 6, kills = 100;
 	uint64_t wait_ms = 0;
 	uint32_t flags = 0;
-	bool storms;
+	bool storms, later;
 	const char *key;
 	int c;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 3)
 		return usage();
-	if (!strcmp(argv[1], "open"))
-		return keep_open(argv[2]);
+	later = !strcmp(argv[1], "open");
 	storms = !strcmp(argv[1], "storm");
-	if (!storms && strcmp(argv[1], "hold"))
+	if (!storms && !later && strcmp(argv[1], "hold"))
 		return usage();
 	key = argv[2];
 	argc -= 2;
@@ -243,5 +246,5 @@ int main(int argc, char **argv)
 			return usage();
 		}
 	}
-	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms);
+	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms, later);
 }
