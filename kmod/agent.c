@@ -184,6 +184,9 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		if (!(ev->flags & RDL_F_LEASE) && wants_lease(a))
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
+		/* Who wants to try waits for it. Pairs with the barrier in prepare_to_wait(). */
+		if (st == RDL_ST_POP && a->core.st != RDL_ST_POP)
+			wake_up_all(&a->wq);
 		if (!n)
 			break;
 		/* In the order in which they were asked for. */

@@ -97,7 +97,7 @@ struct rdlock_opener {
  * @value: the copy of the value that the core speaks of
  * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
- * @wq: openers wait for @registered or rdlock_opener.err
+ * @wq: openers wait for @registered or rdlock_opener.err, tries for the end of state POP
  * @work: makes what the home knows match @opens: opens, opens again, closes
  * @rcu: readers of space->by_slot
  */

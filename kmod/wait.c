@@ -298,6 +298,22 @@ static int mode_check(u32 mode)
 	return 0;
 }
 
+static bool agent_has_given_back(void *arg)
+{
+	struct rdlock_agent *a = arg;
+
+	return READ_ONCE(a->core.st) != RDL_ST_POP;
+}
+
+/*
+ * A try that comes right behind the last user's release would find this node's own operation on its way, and fail for a
+ * lock that nobody has. The operation ends within the fabric's bounds, as that of the try does.
+ */
+static int wait_given_back(struct rdlock_agent *a)
+{
+	return rdlock_sleep_until(&a->wq, agent_has_given_back, a, KTIME_MAX, false);
+}
+
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
 {
 	bool try = flags & RDLOCK_REQ_TRY, nowait = (flags & RDLOCK_REQ_NOWAIT) && !try;
@@ -305,6 +321,10 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	int err;
 
 	err = mode_check(mode);
+	if (err)
+		return err;
+	if (try)
+		err = wait_given_back(a);
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);

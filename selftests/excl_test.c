@@ -155,6 +155,19 @@ TEST(two_handles_of_one_process_exclude_each_other, 30)
 	EXPECT(lock_release(b), 0);
 }
 
+/* The release before is on its way to the home, or has just arrived: nobody has the lock. */
+TEST(a_try_behind_the_own_release, 60)
+{
+	int space = need_space();
+	const char *key = fresh_key("behind");
+	int a = need_lock(space, key), b = need_lock(space, key);
+
+	for (int i = 0; i < 200; i++) {
+		EXPECT(lock_try(i % 3 ? a : b), 0);
+		EXPECT(lock_release(i % 3 ? a : b), 0);
+	}
+}
+
 TEST(only_the_owner_releases, 30)
 {
 	int space = need_space();
