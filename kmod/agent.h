@@ -87,6 +87,7 @@ struct rdlock_opener {
  * @handles: all handles (struct rdlock.all), so that they can be revoked
  * @users: handles that have the lock (struct rdlock.node): one, or readers
  * @op: the operation on the word in flight, while @core.io says so
+ * @posted: when @op was posted
  * @read, @write_slot, @write_body: beside it; @body_busy: the last is in flight
  * @addr, @table, @slot: where the word is
  * @body, @slots: where value and board are; 0: spin
@@ -123,6 +124,7 @@ struct rdlock_agent {
 	struct list_head handles;
 	struct list_head users;
 	struct rdf_op op;
+	ktime_t posted;
 	struct rdf_op read;
 	struct rdf_op write_slot;
 	struct rdf_op write_body;

@@ -7,6 +7,8 @@
  * Each operation in flight has a reference to its agent.
  */
 #include <linux/errno.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 
 #include "agent.h"
 #include "session.h"
@@ -29,12 +31,26 @@ static u8 outcome_of(struct rdlock_agent *a, const struct rdf_op *op)
 	return RDL_AMBIGUOUS;
 }
 
+/*
+ * How long a round trip takes, for who waits busily. A moving average over eight; what took long for a reason of its own,
+ * a lost packet say, counts as a millisecond. Agents of a space may overwrite each other's: it is a hint.
+ */
+static void measure(struct rdlock_agent *a)
+{
+	s64 rtt = READ_ONCE(a->space->rtt), ns = ktime_to_ns(ktime_sub(ktime_get(), a->posted));
+
+	ns = clamp_t(s64, ns, 1, NSEC_PER_MSEC);
+	WRITE_ONCE(a->space->rtt, rtt ? rtt + (ns - rtt) / 8 : ns);
+}
+
 static void op_done(struct rdf_op *op)
 {
 	struct rdlock_agent *a = container_of(op, struct rdlock_agent, op);
 	struct rdl_event ev = { .type = RDL_EV_OP, .outcome = outcome_of(a, op), .old = op->old };
 
 	spin_lock_bh(&a->lock);
+	if (ev.outcome == RDL_OK)
+		measure(a);
 	rdlock_agent_event(a, &ev, NULL);
 	spin_unlock_bh(&a->lock);
 	rdlock_agent_put(a);
@@ -147,6 +163,7 @@ static int post_word(struct rdlock_agent *a, struct rdf_link *link, const struct
 		err = post_body(a, link, act);
 	if (err)
 		return err;
+	a->posted = ktime_get();
 	if (act->type == RDL_ACT_POST_CAS)
 		err = rdf_cas(link, &a->op, a->addr, act->cmp, act->val);
 	else

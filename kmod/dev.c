@@ -532,7 +532,7 @@ static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
 	memset(info, 0, sizeof(*info));
 	info->size = size;
 	info->out_features = RDLOCK_FEATURE_COUNTER | RDLOCK_FEATURE_TIMENS | RDLOCK_FEATURE_SHARED |
-			     RDLOCK_FEATURE_VALUE;
+			     RDLOCK_FEATURE_VALUE | RDLOCK_FEATURE_WAIT;
 	info->out_kinds = RDLOCK_KINDS;
 	info->out_name_max = RDLOCK_NAME_MAX;
 	info->out_max_nodes = RDL_MAX_NODES;
@@ -544,66 +544,25 @@ static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
 
 static int rdlock_create_fn(struct file *file, union rdlock_ubuf *u)
 {
-	const struct rdlock_space_create *c = &u->create;
 	struct rdlock_space_params p = { .net = file->private_data };
 	int err;
 
 	err = rdlock_may_admin(p.net);
-	if (err)
-		return err;
-	if (c->flags || c->reserved || c->kind >= RDL_NR_KINDS)
-		return -EINVAL;
-	p.max_nodes = c->max_nodes ?: 64;
-	if (p.max_nodes != 16 && p.max_nodes != 64 && p.max_nodes != 256)
-		return -EINVAL;
-	if (c->node >= p.max_nodes)
-		return -EINVAL;
-	err = rdlock_arg_name(c->name, c->name_len);
-	if (err)
-		return err;
-	err = rdlock_arg_addr(&c->addr, &p.addr);
-	if (err)
-		return err;
-	err = rdlock_arg_owner(c->uid, c->gid, c->mode, &p);
-	if (err)
-		return err;
-
-	memcpy(p.name, c->name, c->name_len);
-	p.name_len = c->name_len;
-	p.node = c->node;
-	p.kind = c->kind ?: RDLOCK_KIND_SPIN;
-	return rdlock_space_create(&p);
+	if (!err)
+		err = rdlock_arg_create(&u->create, &p);
+	return err ? err : rdlock_space_create(&p);
 }
 
 static int rdlock_join_fn(struct file *file, union rdlock_ubuf *u)
 {
-	const struct rdlock_space_join *j = &u->join;
 	struct rdlock_space_params p = { .net = file->private_data };
 	ktime_t deadline;
 	int err;
 
 	err = rdlock_may_admin(p.net);
-	if (err)
-		return err;
-	if (j->flags || j->reserved || j->node >= RDL_MAX_NODES)
-		return -EINVAL;
-	err = rdlock_arg_name(j->name, j->name_len);
-	if (err)
-		return err;
-	err = rdlock_arg_addr(&j->addr, &p.addr);
-	if (err)
-		return err;
-	err = rdlock_arg_owner(j->uid, j->gid, j->mode, &p);
-	if (err)
-		return err;
-	err = rdlock_arg_deadline(j->deadline, &deadline);
-	if (err)
-		return err;
-
-	memcpy(p.name, j->name, j->name_len);
-	p.name_len = j->name_len;
-	p.node = j->node;
-	return rdlock_space_join(&p, deadline);
+	if (!err)
+		err = rdlock_arg_join(&u->join, &p, &deadline);
+	return err ? err : rdlock_space_join(&p, deadline);
 }
 
 static int rdlock_end_space(struct file *file, union rdlock_ubuf *u,
@@ -770,7 +729,7 @@ static void __init rdlock_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct rdlock_space_join) != 8 * 4 + 8 + 24 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_space_name) != 4 * 4 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_space_stat) !=
-		     18 * 4 + 2 * 8 + 24 + RDLOCK_NAME_MAX + 64);
+		     18 * 4 + 2 * 8 + 24 + RDLOCK_NAME_MAX + 64 + 2 * 4);
 	BUILD_BUG_ON(sizeof(struct rdlock_space_list) != 6 * 4 + 8);
 	BUILD_BUG_ON(sizeof(struct rdlock_lock_open) != 6 * 4 + 8 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_acquire) != 4 * 4 + 3 * 8);

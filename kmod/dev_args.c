@@ -81,7 +81,8 @@ static int rdlock_addr6(const struct rdlock_addr *addr, struct sockaddr_in6 *sin
 	return 0;
 }
 
-int rdlock_arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out)
+/* A unicast address; the port is filled in. */
+static int arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out)
 {
 	switch (addr->family) {
 	case AF_INET:
@@ -93,7 +94,8 @@ int rdlock_arg_addr(const struct rdlock_addr *addr, struct sockaddr_storage *out
 	}
 }
 
-int rdlock_arg_owner(u32 uid, u32 gid, u32 mode, struct rdlock_space_params *p)
+/* Owner and group as the caller's user namespace names them, ~0: its own. */
+static int arg_owner(u32 uid, u32 gid, u32 mode, struct rdlock_space_params *p)
 {
 	if (mode & ~0666)
 		return -EINVAL;
@@ -101,4 +103,50 @@ int rdlock_arg_owner(u32 uid, u32 gid, u32 mode, struct rdlock_space_params *p)
 	p->uid = uid == ~0U ? current_euid() : make_kuid(current_user_ns(), uid);
 	p->gid = gid == ~0U ? current_egid() : make_kgid(current_user_ns(), gid);
 	return uid_valid(p->uid) && gid_valid(p->gid) ? 0 : -EINVAL;
+}
+
+/* What both ways to have a space say of it. */
+static int arg_space(const u8 *name, u32 len, const struct rdlock_addr *addr, u32 node, u32 wait,
+		     struct rdlock_space_params *p)
+{
+	int err;
+
+	if (wait >= RDLOCK_NR_WAITS)
+		return -EINVAL;
+	err = rdlock_arg_name(name, len);
+	if (err)
+		return err;
+	memcpy(p->name, name, len);
+	p->name_len = len;
+	p->node = node;
+	p->wait = wait ?: RDLOCK_WAIT_ADAPTIVE;
+	return arg_addr(addr, &p->addr);
+}
+
+int rdlock_arg_create(const struct rdlock_space_create *c, struct rdlock_space_params *p)
+{
+	int err;
+
+	if (c->flags || c->kind >= RDL_NR_KINDS)
+		return -EINVAL;
+	p->max_nodes = c->max_nodes ?: 64;
+	if (p->max_nodes != 16 && p->max_nodes != 64 && p->max_nodes != 256)
+		return -EINVAL;
+	if (c->node >= p->max_nodes)
+		return -EINVAL;
+	p->kind = c->kind ?: RDLOCK_KIND_SPIN;
+	err = arg_space(c->name, c->name_len, &c->addr, c->node, c->wait, p);
+	return err ? err : arg_owner(c->uid, c->gid, c->mode, p);
+}
+
+int rdlock_arg_join(const struct rdlock_space_join *j, struct rdlock_space_params *p, ktime_t *deadline)
+{
+	int err;
+
+	if (j->flags || j->node >= RDL_MAX_NODES)
+		return -EINVAL;
+	err = arg_space(j->name, j->name_len, &j->addr, j->node, j->wait, p);
+	if (!err)
+		err = arg_owner(j->uid, j->gid, j->mode, p);
+	return err ? err : rdlock_arg_deadline(j->deadline, deadline);
 }

@@ -159,6 +159,7 @@ static struct rdlock_space *space_alloc(const struct rdlock_space_params *p, boo
 	space->max_nodes = p->max_nodes ? p->max_nodes : 64;
 	space->kind = p->kind ? p->kind : RDL_KIND_SPIN;
 	space->is_home = is_home;
+	space->wait = p->wait;
 	space->mode = p->mode;
 	space->uid = p->uid;
 	space->gid = p->gid;
@@ -554,6 +555,8 @@ void rdlock_space_stat(struct rdlock_space *space, struct user_namespace *ns, st
 	out->out_gid = from_kgid_munged(ns, space->gid);
 	out->out_generation = 1;
 	out->out_backend = 1;
+	out->out_wait = space->wait;
+	out->out_rtt = READ_ONCE(space->rtt);
 	memcpy(out->out_name, space->name, space->name_len);
 	out->out_addr.family = space->addr.ss_family;
 	if (space->addr.ss_family == AF_INET6) {

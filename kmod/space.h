@@ -47,6 +47,7 @@ struct rdlock_space_params {
 	u32 node;
 	u32 max_nodes;
 	u32 kind;
+	u32 wait;
 	umode_t mode;
 	kuid_t uid;
 	kgid_t gid;
@@ -57,7 +58,8 @@ struct rdlock_space_params {
  * @list: in the net namespace's list. Protected by rdlock_net.mutex.
  * @ref: references
  * @net: its namespace; alive as long as the space is in the list (namespace exit stops it)
- * @name, @name_len, @hash, @addr, @node, @max_nodes, @kind, @is_home: fixed at creation
+ * @name, @name_len, @hash, @addr, @node, @max_nodes, @kind, @is_home, @wait: fixed at creation
+ * @rtt: smoothed, ns, of operations on words; racy, a hint
  * @mode, @uid, @gid: fixed at creation
  * @openers: fds, handles and kernel users. Protected by @lock.
  * @lock: protects the fields that name it; innermost but for the fabric's locks; taken with BH off
@@ -94,6 +96,7 @@ struct rdlock_space {
 	u16 max_nodes;
 	u8 kind;
 	bool is_home;
+	u8 wait;
 	umode_t mode;
 	kuid_t uid;
 	kgid_t gid;
@@ -125,6 +128,7 @@ struct rdlock_space {
 	bool down;
 	struct work_struct free_work;
 
+	u32 rtt;
 	struct rdlock_stats __percpu *stats;
 	struct dentry *debugfs;
 };

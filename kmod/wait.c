@@ -8,6 +8,7 @@
  * never dropped.
  */
 #include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -219,6 +220,37 @@ void rdlock_handle_close(struct rdlock *l)
 	rdlock_space_unpin(space);
 }
 
+#define WAIT_SPIN_NS	NSEC_PER_MSEC		/* RDLOCK_WAIT_SPIN; the caller asked for it */
+#define WAIT_ADAPTIVE_NS	(50 * NSEC_PER_USEC)	/* RDLOCK_WAIT_ADAPTIVE: more than that and sleeping is cheaper */
+
+/*
+ * Look for the grant for a moment before going to sleep: to be woken takes as long as a round trip of a fast network. As
+ * long as nobody else wants the processor. Completions come in softirqs, also on this processor.
+ */
+static void wait_busily(struct rdlock *l, ktime_t deadline)
+{
+	struct rdlock_space *space = l->agent->space;
+	ktime_t end = ktime_get();
+
+	if (space->wait == RDLOCK_WAIT_SPIN) {
+		end = ktime_add_ns(end, WAIT_SPIN_NS);
+	} else if (space->wait == RDLOCK_WAIT_ADAPTIVE) {
+		u64 ns = 2ull * READ_ONCE(space->rtt);
+
+		if (ns > WAIT_ADAPTIVE_NS)
+			return;
+		end = ktime_add_ns(end, ns);
+	} else {
+		return;
+	}
+	end = min(end, deadline);
+	while (READ_ONCE(l->state) == RDLOCK_FD_PENDING && !need_resched() && !signal_pending(current) &&
+	       ktime_before(ktime_get(), end))
+		cpu_relax();
+	if (READ_ONCE(l->state) != RDLOCK_FD_PENDING)
+		rdlock_stat_inc(space, busy_wait);
+}
+
 static bool handle_settled(void *arg)
 {
 	struct rdlock *l = arg;
@@ -365,6 +397,8 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	l->sleeper = true;
 	spin_unlock_bh(&a->lock);
 
+	if (READ_ONCE(l->state) == RDLOCK_FD_PENDING)
+		wait_busily(l, try ? KTIME_MAX : deadline);
 	/*
 	 * A try ends by itself within the fabric's bounds: a signal must not leave its outcome open, only a fatal one
 	 * may.

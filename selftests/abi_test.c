@@ -17,7 +17,7 @@ SIZE(rdlock_info, 64);
 AT(rdlock_info, out_features, 8);
 AT(rdlock_info, out_version, 32);
 SIZE(rdlock_space_create, 128);
-AT(rdlock_space_create, reserved, 36);
+AT(rdlock_space_create, wait, 36);
 AT(rdlock_space_create, addr, 40);
 AT(rdlock_space_create, name, 64);
 SIZE(rdlock_space_join, 128);
@@ -26,12 +26,13 @@ AT(rdlock_space_join, addr, 40);
 AT(rdlock_space_join, name, 64);
 SIZE(rdlock_space_name, 80);
 AT(rdlock_space_name, name, 16);
-SIZE(rdlock_space_stat, 240);
+SIZE(rdlock_space_stat, 248);
 AT(rdlock_space_stat, out_generation, 68);
 AT(rdlock_space_stat, out_instance, 72);
 AT(rdlock_space_stat, out_addr, 88);
 AT(rdlock_space_stat, out_name, 112);
 AT(rdlock_space_stat, out_dev, 176);
+AT(rdlock_space_stat, out_wait, 240);
 SIZE(rdlock_space_list, 32);
 AT(rdlock_space_list, stats, 24);
 SIZE(rdlock_lock_open, 96);
@@ -320,11 +321,11 @@ static const struct op ops[] = {
 		OP(RDLOCK_IOC_INFO, rdlock_info), .fd = DEV, .fill = fill_none, .out = { { 8, 56 } },
 	}, {
 		OP(RDLOCK_IOC_SPACE_CREATE, rdlock_space_create), .fd = DEV, NAME(rdlock_space_create),
-		.zero = { offsetof(struct rdlock_space_create, reserved), 40 + 4, 40 + 12, 40 + 20 },
+		.zero = { 40 + 4, 40 + 12, 40 + 20 },
 		.fill = fill_create, .after = after_create,
 	}, {
 		OP(RDLOCK_IOC_SPACE_JOIN, rdlock_space_join), .fd = DEV, NAME(rdlock_space_join),
-		.zero = { offsetof(struct rdlock_space_join, reserved), 40 + 4, 40 + 12, 40 + 20 },
+		.zero = { 40 + 4, 40 + 12, 40 + 20 },
 		.ret = -EHOSTUNREACH, .fill = fill_join, .after = after_join,
 	}, {
 		OP(RDLOCK_IOC_SPACE_LEAVE, rdlock_space_name), .fd = DEV, NAME(rdlock_space_name),
@@ -342,7 +343,8 @@ static const struct op ops[] = {
 		OP(RDLOCK_IOC_SPACE_OPEN, rdlock_space_name), .fd = DEV, NAME(rdlock_space_name), .opens = true,
 		.zero = { offsetof(struct rdlock_space_name, reserved) }, .fill = fill_space_open,
 	}, {
-		OP(RDLOCK_IOC_SPACE_STAT, rdlock_space_stat), .fd = SPACE, .fill = fill_none, .out = { { 8, 232 } },
+		OP(RDLOCK_IOC_SPACE_STAT, rdlock_space_stat), .fd = SPACE, .fill = fill_none, .out = { { 8, 240 } },
+		.min = offsetof(struct rdlock_space_stat, out_wait),
 	}, {
 		OP(RDLOCK_IOC_LOCK_OPEN, rdlock_lock_open), .fd = SPACE, KEY(rdlock_lock_open), .opens = true,
 		.known = RDLOCK_OPEN_NONBLOCK | RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY,

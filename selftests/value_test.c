@@ -143,6 +143,7 @@ TEST(info_and_stat_tell_the_truth, 30)
 	EXPECT(st.out_is_home, st.out_node == 0);
 	EXPECT(st.out_kind, RDLOCK_KIND_SPIN);
 	EXPECT(st.out_backend, 1);
+	EXPECT(st.out_wait, RDLOCK_WAIT_ADAPTIVE);
 	EXPECT(st.out_max_nodes, 64);
 	EXPECT(st.out_mode, 0666);
 	EXPECT(st.out_uid, 0);
@@ -189,6 +190,11 @@ static void set_kind(struct rdlock_space_create *arg, uint64_t value)
 	arg->kind = value;
 }
 
+static void set_wait(struct rdlock_space_create *arg, uint64_t value)
+{
+	arg->wait = value;
+}
+
 static void set_mode(struct rdlock_space_create *arg, uint64_t value)
 {
 	arg->mode = value;
@@ -221,6 +227,8 @@ TEST(create_refuses_bad_values, 60)
 	EXPECT(create_with(set_kind, 5), -EINVAL);
 	EXPECT(create_with(set_kind, 31), -EINVAL);
 	EXPECT(create_with(set_kind, 0xffffffff), -EINVAL);
+	EXPECT(create_with(set_wait, RDLOCK_NR_WAITS), -EINVAL);
+	EXPECT(create_with(set_wait, 0xffffffff), -EINVAL);
 	EXPECT(create_with(set_family, AF_UNSPEC), -EINVAL);
 	EXPECT(create_with(set_family, AF_UNIX), -EINVAL);
 	EXPECT(create_with(set_family, 0xffff), -EINVAL);

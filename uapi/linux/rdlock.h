@@ -118,6 +118,21 @@ enum rdlock_mode {
 };
 
 /**
+ * enum rdlock_wait - how a caller waits for a lock on this node
+ * @RDLOCK_WAIT_DEFAULT: adaptive
+ * @RDLOCK_WAIT_EVENT: sleeps at once
+ * @RDLOCK_WAIT_SPIN: busily for up to a millisecond, as long as nobody else wants the processor; then sleeps
+ * @RDLOCK_WAIT_ADAPTIVE: busily for about a round trip to the home, if that is short; then sleeps
+ */
+enum rdlock_wait {
+	RDLOCK_WAIT_DEFAULT,
+	RDLOCK_WAIT_EVENT,
+	RDLOCK_WAIT_SPIN,
+	RDLOCK_WAIT_ADAPTIVE,
+	RDLOCK_NR_WAITS,
+};
+
+/**
  * struct rdlock_addr - where a home listens
  * @family: AF_INET or AF_INET6
  * @port: network byte order; 0: RDLOCK_PORT
@@ -137,6 +152,7 @@ struct rdlock_addr {
 #define RDLOCK_FEATURE_TIMENS	(1ULL << 1)
 #define RDLOCK_FEATURE_SHARED	(1ULL << 2)	/* some kind has shared mode, and RDLOCK_IOC_CONVERT */
 #define RDLOCK_FEATURE_VALUE	(1ULL << 3)	/* value blocks of up to RDLOCK_VALUE_INLINE bytes */
+#define RDLOCK_FEATURE_WAIT	(1ULL << 4)	/* enum rdlock_wait of a space */
 
 /**
  * struct rdlock_info - ioctl(RDLOCK_IOC_INFO), device fd
@@ -173,7 +189,7 @@ struct rdlock_info {
  * @mode: permission bits, 0 to 0666: read and write bit of owner, group, others; both are needed to open the space
  * @uid: owner, in the caller's user namespace; ~0: the caller's
  * @gid: group; ~0: the caller's
- * @reserved: 0
+ * @wait: enum rdlock_wait
  * @addr: a local address of an RDMA device
  * @name: the name, zero-filled
  *
@@ -189,7 +205,7 @@ struct rdlock_space_create {
 	__u32 mode;
 	__u32 uid;
 	__u32 gid;
-	__u32 reserved;
+	__u32 wait;
 	struct rdlock_addr addr;
 	__u8 name[RDLOCK_NAME_MAX];
 };
@@ -205,7 +221,7 @@ struct rdlock_space_create {
  * @mode: see struct rdlock_space_create; permissions are local to each node
  * @uid: see struct rdlock_space_create
  * @gid: see struct rdlock_space_create
- * @reserved: 0
+ * @wait: enum rdlock_wait
  * @deadline: until then a home that cannot be reached is tried again; -ECONNREFUSED, -EBUSY, -ENODEV and -EPROTO end it
  *   at once
  * @addr: where the home listens
@@ -221,7 +237,7 @@ struct rdlock_space_join {
 	__u32 mode;
 	__u32 uid;
 	__u32 gid;
-	__u32 reserved;
+	__u32 wait;
 	__aligned_u64 deadline;
 	struct rdlock_addr addr;
 	__u8 name[RDLOCK_NAME_MAX];
@@ -296,6 +312,8 @@ enum rdlock_space_state {
  * @out_addr: where the home listens
  * @out_name: the space's name
  * @out_dev: RDMA device, zero-terminated
+ * @out_wait: enum rdlock_wait
+ * @out_rtt: nanoseconds that an atomic operation took lately, from post to completion; 0: none was done yet
  */
 struct rdlock_space_stat {
 	__u32 size;
@@ -321,6 +339,8 @@ struct rdlock_space_stat {
 	struct rdlock_addr out_addr;
 	__u8 out_name[RDLOCK_NAME_MAX];
 	__u8 out_dev[64];
+	__u32 out_wait;
+	__u32 out_rtt;
 };
 
 #define RDLOCK_IOC_SPACE_STAT	_IO(RDLOCK_IOC, RDLOCK_CMD_SPACE_STAT)

@@ -131,6 +131,8 @@ int open_space(const struct target *t);		/* likewise */
 const char *kind_word(unsigned int kind);
 /* NULL: the default. 0, or EXIT_USAGE after a message. */
 int parse_kind(const struct args *a, const char *text, unsigned int *kind);
+const char *wait_word(unsigned int wait);
+int parse_waiting(const struct args *a, const char *text, uint32_t *wait);	/* likewise */
 
 /* The commands. */
 int cmd_space_create(const struct args *a);

@@ -72,3 +72,26 @@ int parse_kind(const struct args *a, const char *text, unsigned int *kind)
 			return 0;
 	return usage_error(a, "'%s' is no kind of lock; spin, fair, ticket and mcs are", text);
 }
+
+static const char * const waits[] = {
+	[RDLOCK_WAIT_DEFAULT] = "default",
+	[RDLOCK_WAIT_EVENT] = "event",
+	[RDLOCK_WAIT_SPIN] = "spin",
+	[RDLOCK_WAIT_ADAPTIVE] = "adaptive",
+};
+
+const char *wait_word(unsigned int wait)
+{
+	return wait < RDLOCK_NR_WAITS ? waits[wait] : "unknown";
+}
+
+int parse_waiting(const struct args *a, const char *text, uint32_t *wait)
+{
+	*wait = RDLOCK_WAIT_DEFAULT;
+	if (!text)
+		return 0;
+	for (*wait = 0; *wait < RDLOCK_NR_WAITS; (*wait)++)
+		if (strcmp(text, waits[*wait]) == 0)
+			return 0;
+	return usage_error(a, "'%s' is no way to wait; event, spin and adaptive are", text);
+}

@@ -13,6 +13,7 @@
 #define OPT_GROUP	{ "group", 0, "GROUP", "its group on this node (default: yours)" }
 #define OPT_FORCE	{ "force", 0, NULL, "revoke what is open instead of failing" }
 #define OPT_KIND	{ "kind", 0, "KIND", "spin, fair, ticket, mcs; the first open decides (default: the space's)" }
+#define OPT_WAITING	{ "waiting", 0, "HOW", "for locks on this node: event, spin or adaptive (the default)" }
 #define OPT_WAIT	{ "wait", 'w', "SECONDS", "how long the home is tried (default 10; 'inf': for ever)" }
 
 const struct command commands[] = {
@@ -26,7 +27,7 @@ const struct command commands[] = {
 			{ "id", 0, "N", "this node's id in the space (default 0)" },
 			{ "max-nodes", 0, "N", "16, 64 or 256 (default 64)" },
 			{ "kind", 0, "KIND", "default kind of its locks: spin (the default), fair, ticket or mcs" },
-			OPT_MODE, OPT_OWNER, OPT_GROUP,
+			OPT_WAITING, OPT_MODE, OPT_OWNER, OPT_GROUP,
 		},
 	}, {
 		.object = "space", .name = "join", .fn = cmd_space_join,
@@ -36,7 +37,7 @@ const struct command commands[] = {
 		.example = "rdlock space join web 10.0.0.1 --id 1",
 		.opts = {
 			{ "id", 0, "N", "this node's id in the space" },
-			OPT_WAIT, OPT_MODE, OPT_OWNER, OPT_GROUP,
+			OPT_WAIT, OPT_WAITING, OPT_MODE, OPT_OWNER, OPT_GROUP,
 		},
 	}, {
 		.object = "space", .name = "leave", .fn = cmd_space_leave,

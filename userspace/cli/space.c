@@ -110,7 +110,8 @@ static int parse_opts(const struct args *a, struct rdlock_space_opts *opts)
 		if (err)
 			return err;
 	}
-	return group ? parse_id(a, "group", group, file_gid, &opts->gid) : 0;
+	err = group ? parse_id(a, "group", group, file_gid, &opts->gid) : 0;
+	return err ? err : parse_waiting(a, opt_val(a, "waiting"), &opts->wait);
 }
 
 static int parse_address(const struct args *a, const char *text, struct rdlock_addr *addr)
@@ -245,6 +246,8 @@ static void put_stat(const struct rdlock_space_stat *s, bool list)
 	out_str("device", list ? "%s\n" : "device     %s\n", *word ? word : "-");
 	out_str("atomics", list ? NULL : "atomics    %s\n", s->out_backend == 1 ? "device" : "cpu");
 	out_str("kind", list ? NULL : "kind       %s\n", kind_word(s->out_kind));
+	out_str("waiting", list ? NULL : "waiting    %s\n", wait_word(s->out_wait));
+	out_u64("rtt_ns", list ? NULL : "round trip %s ns\n", s->out_rtt);
 	snprintf(word, sizeof(word), "0%03o", s->out_mode);
 	out_str("mode", list ? NULL : "mode       %s\n", word);
 	out_u64("uid", list ? NULL : "uid        %s\n", s->out_uid);
@@ -342,6 +345,8 @@ int cmd_info(const struct args *a)
 		out_str("", " %s", "shared");
 	if (info.out_features & RDLOCK_FEATURE_VALUE)
 		out_str("", " %s", "value");
+	if (info.out_features & RDLOCK_FEATURE_WAIT)
+		out_str("", " %s", "wait");
 	out_close();
 	out_text("\nkinds     ");
 	out_open("kinds", '[');

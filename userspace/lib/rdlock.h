@@ -45,6 +45,7 @@ struct rdlock_grant {
  * @mode: permission bits, up to 0666
  * @uid: owner; ~0: the caller
  * @gid: group; ~0: the caller's
+ * @wait: enum rdlock_wait, of this node
  * @reserved: 0
  */
 struct rdlock_space_opts {
@@ -53,7 +54,8 @@ struct rdlock_space_opts {
 	uint32_t mode;
 	uint32_t uid;
 	uint32_t gid;
-	uint32_t reserved[3];
+	uint32_t wait;
+	uint32_t reserved[2];
 };
 
 #define RDLOCK_SPACE_OPTS_INIT { .mode = 0600, .uid = ~0U, .gid = ~0U }

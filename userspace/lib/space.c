@@ -65,6 +65,7 @@ int rdlock_space_create(int dev, const void *name, size_t len, const struct rdlo
 	c.mode = opts->mode;
 	c.uid = opts->uid;
 	c.gid = opts->gid;
+	c.wait = opts->wait;
 	return lib_call(dev, RDLOCK_IOC_SPACE_CREATE, &c);
 }
 
@@ -87,6 +88,7 @@ int rdlock_space_join(int dev, const void *name, size_t len, const struct rdlock
 	j.mode = opts->mode;
 	j.uid = opts->uid;
 	j.gid = opts->gid;
+	j.wait = opts->wait;
 	return lib_call(dev, RDLOCK_IOC_SPACE_JOIN, &j);
 }
 

@@ -145,10 +145,10 @@ def spaces():
 def info():
     with Host(space=False) as h:
         same(h.json("info"), {"version": "fake", "command": h.ok("--version").split()[1],
-                              "features": ["counter", "timens", "shared", "value"],
+                              "features": ["counter", "timens", "shared", "value", "wait"],
                               "kinds": ["spin", "fair", "ticket", "mcs"], "name_max": 64,
                               "max_nodes": 256, "max_cells": 512}, "info")
-        has(h.ok("info"), "features   counter timens shared value\n", "kinds      spin fair ticket mcs\n")
+        has(h.ok("info"), "features   counter timens shared value wait\n", "kinds      spin fair ticket mcs\n")
 
 
 @test
@@ -164,6 +164,10 @@ def kinds():
         h.run(2, ["run", "--sticky", "x", "web/k", "true"], "--sticky is yes or no")
         h.ok("space", "create", "fair", "10.0.0.9", "--kind", "fair")
         same(h.json("space", "show", "fair")["kind"], "fair", "kind of the space")
+        same(h.json("space", "show", "fair")["waiting"], "adaptive", "how it waits")
+        h.ok("space", "create", "busy", "10.0.0.9", "--waiting", "spin")
+        same(h.json("space", "show", "busy")["waiting"], "spin", "how it waits")
+        h.run(2, ["space", "create", "x", "10.0.0.9", "--waiting", "patiently"], "no way to wait; event, spin")
         h.run(2, ["space", "create", "bad", "10.0.0.9", "--kind", "x"], "no kind of lock")
 
 

@@ -160,12 +160,13 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 }
 
 static int create(const char *space, const struct rdlock_addr *addr, uint32_t node, uint32_t mode, uint32_t uid,
-		  uint32_t gid, int home, const uint8_t *name, uint32_t len, uint32_t kind)
+		  uint32_t gid, int home, const uint8_t *name, uint32_t len, uint32_t kind,
+		  uint32_t wait)
 {
 	struct rdlock_space_stat s = {
 		.size = sizeof(s), .out_state = RDLOCK_SPACE_READY, .out_node = node, .out_is_home = home,
 		.out_max_nodes = 64, .out_members = 2 - home, .out_backend = 1,
-		.out_kind = kind ? kind : RDLOCK_KIND_SPIN,
+		.out_kind = kind ? kind : RDLOCK_KIND_SPIN, .out_wait = wait ? wait : RDLOCK_WAIT_ADAPTIVE,
 		.out_mode = mode, .out_uid = uid, .out_gid = gid, .out_inc = 0x1234, .out_generation = 1,
 		.out_instance = 0xfedcba9876543210, .out_since = now_ns(), .out_addr = *addr, .out_name_len = len,
 	};
@@ -209,7 +210,7 @@ static int dev_ioctl(unsigned int nr, void *arg)
 
 	switch (nr) {
 	case RDLOCK_CMD_INFO:
-		info->out_features = 15;
+		info->out_features = 31;
 		info->out_kinds = 0x1e;
 		info->out_name_max = 64;
 		info->out_max_nodes = 256;
@@ -218,10 +219,10 @@ static int dev_ioctl(unsigned int nr, void *arg)
 		return 0;
 	case RDLOCK_CMD_SPACE_CREATE:
 		return create(hex(c->name, c->name_len), &c->addr, c->node, c->mode, c->uid, c->gid, 1, c->name,
-			      c->name_len, c->kind);
+			      c->name_len, c->kind, c->wait);
 	case RDLOCK_CMD_SPACE_JOIN:
 		return create(hex(j->name, j->name_len), &j->addr, j->node, j->mode, j->uid, j->gid, 0, j->name,
-			      j->name_len, 0);
+			      j->name_len, 0, j->wait);
 	case RDLOCK_CMD_SPACE_LEAVE:
 	case RDLOCK_CMD_SPACE_DESTROY:
 		return unlink(path("space", hex(n->name, n->name_len), ""));
