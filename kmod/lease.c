@@ -22,6 +22,7 @@ void rdlock_lease_hb_work(struct work_struct *work)
 	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, hb_work);
 	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
 	struct rdl_msg m = { .type = RDL_MSG_HB };
+	u32 hb;
 
 	spin_lock_bh(&space->lock);
 	if (!s->up || s->stopped) {
@@ -29,12 +30,18 @@ void rdlock_lease_hb_work(struct work_struct *work)
 		return;
 	}
 	s->hb++;
-	s->hb_sent[s->hb % RDLOCK_NR_HB] = ktime_get_boottime_ns();
+	hb = s->hb % RDLOCK_NR_HB;
+	s->hb_sent[hb] = ktime_get_boottime_ns();
+	__set_bit(hb, &s->hb_over);	/* until it is known better */
 	m.arg = cpu_to_le32(s->hb);
 	queue_delayed_work(rdlock_lease_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
 	spin_unlock_bh(&space->lock);
-	/* A failure shows as a lease that is not renewed. */
-	rdlock_session_send(space, &m, sizeof(m));
+	/* It waits for nothing, so that who has much to say does not lose its lease. A failure shows as one not renewed. */
+	if (rdlock_session_send_urgent(space, &m, sizeof(m)))
+		return;
+	spin_lock_bh(&space->lock);
+	__clear_bit(hb, &s->hb_over);
+	spin_unlock_bh(&space->lock);
 }
 
 static void agent_lease(struct rdlock_agent *a, void *arg)
@@ -52,7 +59,7 @@ void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
 	 * Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not.
 	 */
 	if (s->up && s->hb - hb < RDLOCK_NR_HB) {
-		if ((s32)(hb - s->hb_acked) > 0)
+		if ((s32)(hb - s->hb_acked) > 0 && !test_bit(hb % RDLOCK_NR_HB, &s->hb_over))
 			s->hb_acked = hb;
 		end = s->hb_sent[hb % RDLOCK_NR_HB] + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC;
 		if (end > s->lease_end) {

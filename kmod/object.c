@@ -129,6 +129,8 @@ static int counter_address(struct rdlock_counter *c, u32 cells, ktime_t deadline
 			return -EHOSTUNREACH;
 		if (signal_pending_state(interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE, current))
 			return -ERESTARTSYS;
+		/* The link has just gone, which the session learns in a moment. */
+		schedule_timeout_killable(1);
 	}
 }
 

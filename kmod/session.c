@@ -77,7 +77,7 @@ static void session_event(struct rdlock_space *space)
 
 /* ---- messages out ---- */
 
-int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
+static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len, bool urgent)
 {
 	struct rdlock_session *s = &space->session;
 	struct rdf_link *link = NULL;
@@ -87,16 +87,29 @@ int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	spin_lock_bh(&space->lock);
 	msg->src_inc = cpu_to_le32(s->inc);
 	msg->dst_inc = cpu_to_le32(s->home_inc);
-	if (s->up && s->link)
+	/* A new instance hears of no lock before all is revoked that was opened in the old one: see up_work(). */
+	if (s->up && s->link && (urgent || !s->other_instance || msg->type == RDL_MSG_BYE))
 		link = rdf_link_get(s->link);
 	spin_unlock_bh(&space->lock);
 	if (s->local)
 		err = link ? rdlock_home_local(space, msg, len) : -ENOTCONN;
+	else if (link && urgent)
+		err = rdf_send_urgent(link, msg, len);
 	else if (link)
-		err = rdf_send(link, msg, len);
+		err = rdf_send_lossy(link, msg, len);
 	if (link)
 		rdf_link_put(link);
-	return err;
+	return err == -ENOBUFS ? -ENOMEM : err;
+}
+
+int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
+{
+	return session_send(space, msg, len, false);
+}
+
+int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
+{
+	return session_send(space, msg, len, true);
 }
 
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no)
@@ -458,6 +471,7 @@ static void connect_work(struct work_struct *work)
 	struct rdf_dom *dom;
 	bool busy, stopped;
 	u32 timeout_ms;
+	bool gone;
 	int err;
 
 	spin_lock_bh(&space->lock);
@@ -465,13 +479,14 @@ static void connect_work(struct work_struct *work)
 	busy = s->link || s->connecting;
 	stopped = s->stopped;
 	dom = space->dom;
+	gone = dom && rdf_dom_gone(dom);	/* under the lock: whoever destroys it takes it out first */
 	hello.space_hash = cpu_to_le64(space->hash);
 	hello.inc = cpu_to_le32(s->inc);
 	hello.node = cpu_to_le16(space->node);
 	spin_unlock_bh(&space->lock);
 	if (busy)
 		return;		/* its end queues this work again */
-	if (dom && rdf_dom_gone(dom)) {
+	if (gone) {
 		session_drop_dom(space);
 		dom = NULL;
 	}
@@ -589,7 +604,8 @@ u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **li
 	spin_lock_bh(&space->lock);
 	if (s->local || ktime_get_boottime_ns() + (u64)RDLOCK_MARGIN_MS * NSEC_PER_MSEC < s->lease_end)
 		flags |= RDL_F_LEASE;
-	if (s->up && s->link && s->no == no && (flags & RDL_F_LEASE)) {
+	/* A link that dies is told of later. The loopback pair comes back without a word: there a refusal ends in a pause. */
+	if (s->up && s->link && s->no == no && (flags & RDL_F_LEASE) && (s->local || rdf_link_is_up(s->link))) {
 		flags |= RDL_F_LINK;
 		if (link)
 			*link = rdf_link_get(s->link);

@@ -51,9 +51,10 @@ struct rdlock_space;
  * @lease_end: boottime ns; U64_MAX when @local. Protected by space->lock.
  * @lease_low: an agent wants to know when the lease is renewed: it holds back a grant, or its CLOSE may be lost until
  *   then. Protected by space->lock.
- * @hb_acked: number of the last heartbeat acknowledged. Protected by space->lock.
- * @hb: number of the last heartbeat sent; @hb_sent: boottime ns by number modulo RDLOCK_NR_HB. Protected by
+ * @hb_acked: number of the last heartbeat acknowledged before which all that was sent has arrived. Protected by
  *   space->lock.
+ * @hb: number of the last heartbeat sent; by number modulo RDLOCK_NR_HB, @hb_sent: boottime ns, @hb_over: bit, it may
+ *   have overtaken other messages. Protected by space->lock.
  * @hello_sent: boottime ns of this link's HELLO, where the lease of a new session starts; 0: not sent. Protected by
  *   space->lock.
  * @connecting: rdf_link_connect() was called, its link is not known here yet. Protected by space->lock.
@@ -86,6 +87,7 @@ struct rdlock_session {
 	u32 hb;
 	u32 hb_acked;
 	u64 hb_sent[RDLOCK_NR_HB];
+	unsigned long hb_over;
 	u64 hello_sent;
 	int last_err;
 	u32 tries;
@@ -130,6 +132,8 @@ int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool in
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no);
 /* A message to the home without an answer. Context: any. 0, -ENOTCONN, -ENOMEM. */
 int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len);
+/* One that waits for no other; also 1: it has overtaken some. */
+int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, u32 len);
 /* Around asking the home to open a lock, until it is found by its slot; see lock_message(). */
 void rdlock_session_opening(struct rdlock_space *space, int n);
 /* What cannot be happened: give the session up, from any context. */

@@ -345,6 +345,11 @@ int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len);
  * send to a peer that takes nothing cannot fill its memory.
  */
 int rdf_send_lossy(struct rdf_link *link, struct rdl_msg *msg, u32 len);
+/*
+ * The same for one that overtakes what waits, and needs none of its credits: a heartbeat. ->recv() must give its buffer
+ * back at once. Return: also 1, it has overtaken something.
+ */
+int rdf_send_urgent(struct rdf_link *link, struct rdl_msg *msg, u32 len);
 /* Give back a message buffer that ->recv() kept. Context: any; also after the link died. */
 void rdf_rx_done(struct rdf_rx *rx);
 

@@ -16,6 +16,8 @@
 	X(connect_hold, "the active side waits connect_hold_ms before it sends its request") \
 	X(accept_hold, "the passive side waits accept_hold_ms before it answers a request") \
 	X(recv_hold, "received messages wait recv_hold_ms before their owner sees them") \
+	X(welcome_lost, "home: a node that is back is not told so, and its new link dies") \
+	X(claim_lost, "the answer to a FREEZE is not sent") \
 	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
 	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped")
 

@@ -42,6 +42,7 @@
 #define RDF_TX_SLOTS	RDF_RX_SLOTS
 /* The last credit is kept for CREDIT messages, so that two full sides can still return what they owe. */
 #define RDF_TX_RESERVED	1
+#define RDF_TX_URGENT	1	/* credits for what overtakes */
 /* Owed credits that are worth a message of their own. */
 #define RDF_OWED_MAX	(RDF_RX_SLOTS / 2)
 #define RDF_BAD_MSG_MAX	8
@@ -158,6 +159,7 @@ struct rdf_tx {
 	struct rdf_link *link;
 	u64 dma;
 	u32 len;
+	bool urgent;			/* fixed */
 	u8 data[RDL_MSG_MAX] __aligned(8);
 };
 
@@ -283,17 +285,8 @@ void rdf_msg_map_free(struct rdf_link *link);
 void rdf_msg_free(struct rdf_link *link);
 
 /* fault.c */
-#include "fault_list.h"
+#include "fault.h"
 
-enum rdf_fault {
-#define RDF_FAULT_ENUM(name, meaning) RDF_FAULT_##name,
-	RDF_FAULTS(RDF_FAULT_ENUM)
-#undef RDF_FAULT_ENUM
-	RDF_NR_FAULTS,
-};
-
-bool rdf_fault(enum rdf_fault fault);
-u32 rdf_fault_ms(enum rdf_fault fault);
 void rdf_fault_init(void);
 void rdf_fault_exit(void);
 

@@ -5,7 +5,8 @@
  * Each side has RDF_RX_SLOTS receive buffers posted when the link begins, and the peer knows it. A message uses one
  * credit up; a buffer that is posted again is owed to the peer, and told to it in the next message's header, or by a
  * CREDIT message of its own when half of all are owed. The last credit is kept for CREDIT messages, so that two sides
- * that have both sent all they may can still tell each other. A send queue can therefore never meet an empty receive
+ * that have both sent all they may can still tell each other; the one before it for urgent messages, which overtake and
+ * whose buffers the owner gives back at once. A send queue can therefore never meet an empty receive
  * queue.
  */
 #include <linux/slab.h>
@@ -94,9 +95,10 @@ static void rdf_pump_msgs(struct rdf_link *link)
 	struct rdf_tx *tx;
 
 	lockdep_assert_held(&link->lock);
-	while (link->state == RDF_UP && !list_empty(&link->tx_wait) && link->credits > RDF_TX_RESERVED &&
-	       link->tx_posted < RDF_TX_SLOTS) {
+	while (link->state == RDF_UP && !list_empty(&link->tx_wait) && link->tx_posted < RDF_TX_SLOTS) {
 		tx = list_first_entry(&link->tx_wait, struct rdf_tx, node);
+		if (link->credits <= RDF_TX_RESERVED + (tx->urgent ? 0 : RDF_TX_URGENT))
+			break;
 		if (rdf_tx_post(link, tx))
 			return;
 		list_del(&tx->node);
@@ -114,10 +116,11 @@ static void rdf_pump_msgs(struct rdf_link *link)
 	}
 }
 
-static int rdf_tx_queue(struct rdf_link *link, struct rdl_msg *msg, u32 len, unsigned int max)
+static int rdf_tx_queue(struct rdf_link *link, struct rdl_msg *msg, u32 len, unsigned int max, bool urgent)
 {
 	struct rdf_tx *tx;
 	int err = -ENOTCONN;
+	bool first;
 
 	/* CREDIT is the fabric's own: the peer's would swallow it. */
 	if (len < sizeof(*msg) || len > RDL_MSG_MAX || len != rdl_msg_len(msg->type) || msg->type == RDL_MSG_CREDIT)
@@ -135,10 +138,15 @@ static int rdf_tx_queue(struct rdf_link *link, struct rdl_msg *msg, u32 len, uns
 		goto unlock;
 	memcpy(tx->data, msg, len);
 	tx->len = len;
-	list_add_tail(&tx->node, &link->tx_wait);
+	tx->urgent = urgent;
+	first = list_empty(&link->tx_wait);
+	if (urgent)
+		list_add(&tx->node, &link->tx_wait);
+	else
+		list_add_tail(&tx->node, &link->tx_wait);
 	link->tx_waiting++;
 	rdf_pump_msgs(link);
-	err = 0;
+	err = urgent && !first;
 unlock:
 	spin_unlock_bh(&link->lock);
 	return err;
@@ -146,12 +154,18 @@ unlock:
 
 int rdf_send(struct rdf_link *link, struct rdl_msg *msg, u32 len)
 {
-	return rdf_tx_queue(link, msg, len, UINT_MAX);
+	return rdf_tx_queue(link, msg, len, UINT_MAX, false);
 }
 
 int rdf_send_lossy(struct rdf_link *link, struct rdl_msg *msg, u32 len)
 {
-	return rdf_tx_queue(link, msg, len, RDF_TX_BEHIND);
+	return rdf_tx_queue(link, msg, len, RDF_TX_BEHIND, false);
+}
+
+int rdf_send_urgent(struct rdf_link *link, struct rdl_msg *msg, u32 len)
+{
+	/* The others alone must not fill the room. */
+	return rdf_tx_queue(link, msg, len, RDF_TX_BEHIND + RDF_RX_SLOTS, true);
 }
 
 /* ---- receiving ---- */
