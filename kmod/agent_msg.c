@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 
 #include "agent.h"
+#include "fabric/fault.h"
 #include "peer.h"
 #include "session.h"
 #include "space.h"
@@ -104,7 +105,8 @@ void rdlock_agent_send(struct rdlock_agent *a, const struct rdl_acts *acts, cons
 	lockdep_assert_held(&a->lock);
 	switch (act->type) {
 	case RDL_ACT_CLAIM:
-		send_claim(a, act);
+		if (!rdf_fault(RDF_FAULT_claim_lost))
+			send_claim(a, act);
 		break;
 	case RDL_ACT_ROLL:
 		err = send_plain(a, RDL_MSG_ROLL_REQ, act);

@@ -13,6 +13,9 @@
 #include "space.h"
 #include "stats.h"
 
+#define RX_BATCH	64	/* messages handled in one go */
+#define FORGET_BATCH	64	/* locks that a dead node had open, likewise */
+
 /* An open that waits until the lock's recovery is over. */
 struct rdlock_parked {
 	struct list_head list;
@@ -168,8 +171,7 @@ static void key_free(struct rdlock_home *home, struct rdlock_key *key)
 		kfree(p);
 	hash_del(&key->hash);
 	home->nr_keys--;
-	kvfree(key->rec);
-	kvfree(key->claimed);
+	rdlock_recover_free(home, key);
 	rdlock_query_end(key);
 	kfree(key);
 }
@@ -350,22 +352,30 @@ static void home_close(struct rdlock_home *home, struct rdlock_key *key, u16 nod
 	rdlock_key_maybe_free(home, key);
 }
 
-void rdlock_home_forget(struct rdlock_home *home, u16 node)
+/*
+ * Each lock costs operations on the loopback pair, and the other nodes' messages must not wait for all of them: their
+ * leases run.
+ */
+bool rdlock_home_forget(struct rdlock_home *home, u16 node, u32 *bucket)
 {
 	struct rdlock_parked *p, *pn;
 	struct hlist_node *tmp;
 	struct rdlock_key *key;
-	int b;
+	unsigned int n = 0;
 
 	lockdep_assert_held(&home->mutex);
-	hash_for_each_safe(home->keys, b, tmp, key, hash) {
-		list_for_each_entry_safe(p, pn, &key->parked, list)
-			if (p->node == node) {
-				list_del(&p->list);
-				kfree(p);
-			}
-		home_close(home, key, node, true);
+	for (; *bucket < HASH_SIZE(home->keys) && n < FORGET_BATCH; (*bucket)++) {
+		hlist_for_each_entry_safe(key, tmp, &home->keys[*bucket], hash) {
+			list_for_each_entry_safe(p, pn, &key->parked, list)
+				if (p->node == node) {
+					list_del(&p->list);
+					kfree(p);
+				}
+			n += rdlock_key_open_by(key, node);
+			home_close(home, key, node, true);
+		}
 	}
+	return *bucket < HASH_SIZE(home->keys);
 }
 
 /* ---- messages in ---- */
@@ -458,19 +468,27 @@ static struct rdf_rx *home_rx_next(struct rdlock_home *home)
 	return rx;
 }
 
+/* A few at a time: deaths, evictions and the end of the space are items of the same queue, and must not starve. */
 static void home_rx_work(struct work_struct *work)
 {
 	struct rdlock_home *home = container_of(work, struct rdlock_home, rx_work);
-	struct rdf_rx *rx;
+	struct rdf_rx *rx = NULL;
+	unsigned int n;
 
 	mutex_lock(&home->mutex);
-	while (!home->stopping && (rx = home_rx_next(home)))
+	for (n = 0; n < RX_BATCH && !home->stopping && (rx = home_rx_next(home)); n++)
 		home_rx_one(home, rx);
 	mutex_unlock(&home->mutex);
+	/* To the queue's end. If there was nothing more, it looks in vain. */
+	if (n == RX_BATCH)
+		queue_work(home->wq, &home->rx_work);
 }
 
-/* No message of @link is handled any more. */
-void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link)
+/*
+ * In the order in which they came. They are not thrown away: that a heartbeat behind them was acknowledged tells the node
+ * that they arrived (agent_is_forgotten()).
+ */
+void rdlock_home_rx_end(struct rdlock_home *home, struct rdf_link *link)
 {
 	struct rdf_rx *rx, *n;
 	LIST_HEAD(old);
@@ -482,10 +500,10 @@ void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link)
 	spin_unlock_bh(&home->lock);
 	list_for_each_entry_safe(rx, n, &old, node) {
 		list_del_init(&rx->node);
-		if (rx->link)
+		if (home->stopping)
 			rdf_rx_done(rx);
 		else
-			kfree(rx);
+			home_rx_one(home, rx);
 	}
 }
 

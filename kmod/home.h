@@ -60,7 +60,7 @@ struct rdlock_chunk {
  * @openers: nodes that have it open
  * @props: RDL_P_*; @value_size: bytes. Like @kind fixed by who opens it first.
  * @epoch: of the lock
- * @rec: recovery in progress, NULL: none
+ * @rec: recovery in progress, NULL: none; @since: boottime ns of its begin
  * @claimed: the values that came with its claims, by node; NULL: the lock has none
  * @query: the openers are being asked for their state, NULL: no
  * @parked: opens that wait for its end (struct rdlock_parked)
@@ -87,6 +87,7 @@ struct rdlock_key {
 	bool again;
 	bool again_clear;
 	bool died;
+	u64 since;
 };
 
 /* A peer's link, from the request to its death. */
@@ -108,12 +109,14 @@ struct rdlock_member {
 	u16 node;
 	u32 inc;
 	u64 session;
+	u64 known;			/* the last that it has shown to know: a WELCOME may be lost; home->mutex */
 	struct rdlock_home *home;
 	struct rdlock_peer *peer;	/* NULL: no link; home->lock */
 	struct rdlock_peer *next;	/* said HELLO while the old link still dies; home->mutex */
 	u64 next_resume;		/* what it asked for */
 	u64 last_hb;			/* boottime ns; home->lock */
 	bool closed;			/* no heartbeat is answered any more; home->lock */
+	u32 forgotten;			/* buckets of home->keys that do not name it any more; home->mutex */
 	bool leaving;			/* said BYE; home->mutex */
 	struct delayed_work evict_work;
 };
@@ -125,6 +128,8 @@ struct rdlock_member {
  * @rx: messages to be handled (struct rdf_rx.node). Protected by @lock.
  * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on
  *   growing)
+ * @nr_recs: keys with a recovery in progress
+ * @next_ask: boottime ns when those who have not claimed are asked again
  * @op, @op_done: the one loopback operation at a time
  * @buf: its memory, room for the largest body
  */
@@ -150,6 +155,8 @@ struct rdlock_home {
 	u32 high_epoch;
 	u32 high_ticket;
 	struct delayed_work retry_work;
+	u32 nr_recs;
+	u64 next_ask;
 
 	struct rdf_op op;
 	struct completion op_done;
@@ -170,9 +177,13 @@ void rdlock_home_show(struct seq_file *m, struct rdlock_home *home);
 
 /* inside: home->mutex is held for all of these */
 void rdlock_home_send(struct rdlock_home *home, u16 node, struct rdl_msg *msg, u32 len);
-void rdlock_home_rx_purge(struct rdlock_home *home, struct rdf_link *link);
-/* @m is gone for good: close what it had open, recover what it held. */
-void rdlock_home_forget(struct rdlock_home *home, u16 node);
+/* @link is dead: what came over it before is handled now, nothing afterwards. */
+void rdlock_home_rx_end(struct rdlock_home *home, struct rdf_link *link);
+/*
+ * @node is gone for good: close what it had open, recover what it held; a part of it, from @bucket of home->keys on,
+ * which is moved. True: there is more.
+ */
+bool rdlock_home_forget(struct rdlock_home *home, u16 node, u32 *bucket);
 void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key);
 void rdlock_key_unpark(struct rdlock_home *home, struct rdlock_key *key, int err);
 
@@ -209,6 +220,8 @@ void rdlock_query_end(struct rdlock_key *key);
 int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_link *link);
 void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg);
 void rdlock_member_bye(struct rdlock_peer *peer);
+/* It lives, but does not answer: cut off and forgotten. */
+void rdlock_member_evict(struct rdlock_home *home, u16 node);
 void rdlock_members_stop(struct rdlock_home *home);
 void rdlock_members_show(struct seq_file *m, struct rdlock_home *home);
 
@@ -220,6 +233,8 @@ void rdlock_recover_gone(struct rdlock_home *home, struct rdlock_key *key, u16 n
 /* Tell @node, which opened again, that its claim is still wanted. */
 void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16 node);
 void rdlock_recover_retry(struct work_struct *work);
+/* Its memory; not the lock's recovery, which must be over. */
+void rdlock_recover_free(struct rdlock_home *home, struct rdlock_key *key);
 
 static inline bool rdlock_key_open_by(const struct rdlock_key *key, u16 node)
 {

@@ -12,6 +12,7 @@
 #include <linux/ktime.h>
 #include <linux/timekeeping.h>
 
+#include "fabric/fault.h"
 #include "home.h"
 #include "main.h"
 #include "peer.h"
@@ -34,20 +35,24 @@ static void evict_arm(struct rdlock_member *m)
 	mod_delayed_work(m->home->wq, &m->evict_work, end > now ? nsecs_to_jiffies(end - now) + 1 : 0);
 }
 
-/* Nothing of it is left here; a new incarnation may come. */
+/* When it is through nothing of it is left here, and a new incarnation may come. */
 static void member_remove(struct rdlock_member *m)
 {
 	struct rdlock_home *home = m->home;
 
 	lockdep_assert_held(&home->mutex);
+	/* It waits for an answer to its HELLO, which it would never get. */
+	if (m->next)
+		rdf_link_kill(m->next->link, -ETIMEDOUT);
+	/* While this goes on, who says HELLO is told to try again: a new life begins when the old one is over. */
+	if (rdlock_home_forget(home, m->node, &m->forgotten)) {
+		mod_delayed_work(home->wq, &m->evict_work, 0);
+		return;
+	}
 	spin_lock_bh(&home->lock);
 	home->member[m->node] = NULL;
 	spin_unlock_bh(&home->lock);
 	WRITE_ONCE(home->nr_members, home->nr_members - 1);
-	/* It waits for an answer to its HELLO, which it would never get. */
-	if (m->next)
-		rdf_link_kill(m->next->link, -ETIMEDOUT);
-	rdlock_home_forget(home, m->node);
 	cancel_delayed_work(&m->evict_work);	/* runs on our ordered queue, so not now */
 	kfree(m);
 }
@@ -62,7 +67,7 @@ static void evict_work(struct work_struct *work)
 	if (home->stopping)
 		goto out_unlock;
 	spin_lock_bh(&home->lock);
-	if (!m->leaving && ktime_get_boottime_ns() < m->last_hb + EVICT_NS) {
+	if (!m->leaving && !m->closed && ktime_get_boottime_ns() < m->last_hb + EVICT_NS) {
 		spin_unlock_bh(&home->lock);
 		evict_arm(m);
 		goto out_unlock;
@@ -76,7 +81,7 @@ static void evict_work(struct work_struct *work)
 		rdf_link_kill(peer->link, -ETIMEDOUT);
 		goto out_unlock;
 	}
-	if (!m->leaving) {
+	if (!m->leaving && !m->forgotten) {
 		rdlock_stat_inc(home->space, evict);
 		trace_rdlock_evict(home->space, m->node, m->inc);
 	}
@@ -113,13 +118,26 @@ static void welcome(struct rdlock_peer *peer, int err, struct rdlock_member *m, 
 		w.p.session = cpu_to_le64(m->session);
 	if (err)
 		rdlock_stat_inc(space, refused);
+	if (rdf_fault(RDF_FAULT_welcome_lost)) {
+		rdf_link_kill(peer->link, -ENOTCONN);
+		return;
+	}
 	if (rdf_send(peer->link, &w.h, sizeof(w)))
 		rdf_link_kill(peer->link, -ENOTCONN);
 }
 
-static void member_adopt(struct rdlock_member *m, struct rdlock_peer *peer, bool resumed)
+/*
+ * @resume: the session that the node wants to go on with. The WELCOME that named the last one may have been lost with its
+ * link: then it is the one before, which it had when it began to say HELLO again.
+ */
+static void member_adopt(struct rdlock_member *m, struct rdlock_peer *peer, u64 resume)
 {
+	bool resumed = resume && (resume == m->session || resume == m->known);
 	struct rdlock_home *home = m->home;
+
+	lockdep_assert_held(&home->mutex);
+	if (resumed)
+		m->known = resume;
 
 	spin_lock_bh(&home->lock);
 	peer->member = m;
@@ -161,7 +179,7 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		home->member[m->node] = m;
 		spin_unlock_bh(&home->lock);
 		WRITE_ONCE(home->nr_members, home->nr_members + 1);
-		member_adopt(m, peer, false);
+		member_adopt(m, peer, 0);
 		return;
 	}
 	spin_lock_bh(&home->lock);
@@ -188,7 +206,7 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		rdf_link_kill(m->peer->link, -ECONNRESET);
 		return;
 	}
-	member_adopt(m, peer, resume == m->session);
+	member_adopt(m, peer, resume);
 }
 
 void rdlock_member_bye(struct rdlock_peer *peer)
@@ -201,6 +219,19 @@ void rdlock_member_bye(struct rdlock_peer *peer)
 	rdlock_home_send(home, peer->node, &m, sizeof(m));
 	/* It closes the link when it has the answer; if it does not, the timer does. */
 	mod_delayed_work(home->wq, &peer->member->evict_work, msecs_to_jiffies(RDLOCK_CALL_MS));
+}
+
+void rdlock_member_evict(struct rdlock_home *home, u16 node)
+{
+	struct rdlock_member *m = home->member[node];
+
+	lockdep_assert_held(&home->mutex);
+	if (!m || m->closed)
+		return;
+	spin_lock_bh(&home->lock);
+	m->closed = true;
+	spin_unlock_bh(&home->lock);
+	mod_delayed_work(home->wq, &m->evict_work, 0);
 }
 
 /* ---- links ---- */
@@ -222,7 +253,7 @@ static bool peer_heartbeat(struct rdlock_peer *peer, const struct rdl_msg *msg)
 	ack.src = cpu_to_le16(home->space->node);
 	ack.src_inc = cpu_to_le32(home->space->session.inc);
 	ack.dst_inc = cpu_to_le32(peer->inc);
-	rdf_send_lossy(peer->link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
+	rdf_send_urgent(peer->link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
 	return true;
 }
 
@@ -302,7 +333,7 @@ static void dead_work(struct work_struct *work)
 
 	cancel_delayed_work(&peer->hello_work);	/* of our ordered queue, so it does not run now */
 	mutex_lock(&home->mutex);
-	rdlock_home_rx_purge(home, peer->link);
+	rdlock_home_rx_end(home, peer->link);
 	peer_rights_end(peer);
 	spin_lock_bh(&home->lock);
 	list_del(&peer->list);
@@ -318,10 +349,9 @@ static void dead_work(struct work_struct *work)
 			mod_delayed_work(home->wq, &m->evict_work, 0);
 		} else if (m->next) {
 			struct rdlock_peer *next = m->next;
-			bool resumed = m->next_resume == m->session;
 
 			m->next = NULL;
-			member_adopt(m, next, resumed);
+			member_adopt(m, next, m->next_resume);
 		} else {
 			evict_arm(m);
 		}

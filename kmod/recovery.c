@@ -9,7 +9,9 @@
  * Before rdlock_recover() is called because of a dead or broken link, that link's QPs are destroyed and its keys taken
  * away (member.c): otherwise an operation of it could land in the rebuilt word.
  */
+#include <linux/ktime.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "home.h"
 #include "main.h"
@@ -20,6 +22,11 @@
 
 /* An opener that has not claimed is asked again after that; so is memory that was short. */
 #define AGAIN_MS	500
+/* One that has not claimed then, though it lives, is evicted: the lock's other openers wait for it. */
+#define CLAIM_MS	15000
+/* Recoveries at a time; each takes some 20 KiB. The others wait: a node that dies may have had any number of locks. */
+#define RECS_MAX	1024
+#define RECS_PAUSE_MS	10
 
 static void send_freeze(struct rdlock_home *home, struct rdlock_key *key, u16 node)
 {
@@ -80,7 +87,6 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 	if (word_rebuild(home, key, r->word))
 		return;
 	key->epoch = r->epoch_new;
-	key->rec = NULL;
 	trace_rdlock_recovered(home->space, key->name, key->len, r->epoch_new, r->word, r->n);
 	for (node = 0; node < RDL_MAX_NODES; node++) {
 		struct {
@@ -98,9 +104,9 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		m.h.epoch = cpu_to_le32(key->epoch);
 		rdlock_home_send(home, node, &m.h, sizeof(m));
 	}
-	kvfree(r);
-	kvfree(key->claimed);
-	key->claimed = NULL;
+	rdlock_recover_free(home, key);
+	if (home->nr_recs == RECS_MAX - 1)
+		mod_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(RECS_PAUSE_MS));
 	rdlock_key_unpark(home, key, 0);
 	if (key->again) {
 		bool died = key->died;
@@ -113,11 +119,23 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 	}
 }
 
+void rdlock_recover_free(struct rdlock_home *home, struct rdlock_key *key)
+{
+	if (key->rec)
+		home->nr_recs--;
+	kvfree(key->rec);
+	key->rec = NULL;
+	kvfree(key->claimed);
+	key->claimed = NULL;
+}
+
 /* Room for the claims, and for the values that come with them. */
 static struct rdl_recover *recover_alloc(struct rdlock_home *home, struct rdlock_key *key)
 {
-	struct rdl_recover *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	struct rdl_recover *r = NULL;
 
+	if (home->nr_recs < RECS_MAX)
+		r = kvzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r || !key->value_size)
 		return r;
 	key->claimed = kvcalloc(home->space->max_nodes, sizeof(*key->claimed), GFP_KERNEL);
@@ -154,6 +172,8 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 	rdl_recover_start(r, key->kind, key->epoch, rdlock_next_epoch(key->epoch), frozen, key->openers, died, clear);
 	r->settled = settled;
 	key->rec = r;
+	key->since = ktime_get_boottime_ns();
+	home->nr_recs++;
 	for (node = 0; node < RDL_MAX_NODES; node++)
 		if (rdlock_key_open_by(key, node))
 			send_freeze(home, key, node);
@@ -206,6 +226,23 @@ void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16
 		send_freeze(home, key, node);
 }
 
+static void ask_again(struct rdlock_home *home, struct rdlock_key *key, u64 now)
+{
+	bool late = now >= key->since + (u64)CLAIM_MS * NSEC_PER_MSEC;
+	u32 node;
+
+	for (node = 0; node < RDL_MAX_NODES; node++) {
+		if (!(key->rec->expect[node / 64] >> (node % 64) & 1))
+			continue;
+		if (late && node != home->space->node)
+			rdlock_member_evict(home, node);
+		else
+			send_freeze(home, key, node);
+	}
+	/* Well before RDLOCK_CALL_MS, after which they would take the whole link for dead. */
+	rdlock_key_unpark(home, key, -EAGAIN);
+}
+
 /*
  * Recoveries that do not end by themselves: memory was short when one was to begin; or a FREEZE came to a node before
  * it knew the lock that it was just opening, and was lost on it. Asking again is harmless: the same claim comes again.
@@ -215,11 +252,15 @@ void rdlock_recover_retry(struct work_struct *work)
 	struct rdlock_home *home = container_of(to_delayed_work(work), struct rdlock_home, retry_work);
 	struct hlist_node *tmp;
 	struct rdlock_key *key;
-	bool more = false;
-	u32 node;
+	bool more = false, ask;
+	u64 now;
 	int b;
 
 	mutex_lock(&home->mutex);
+	now = ktime_get_boottime_ns();
+	ask = now >= home->next_ask;
+	if (ask)
+		home->next_ask = now + (u64)AGAIN_MS * NSEC_PER_MSEC;
 	hash_for_each_safe(home->keys, b, tmp, key, hash) {
 		bool clear = key->again_clear, died = key->died;
 
@@ -229,12 +270,8 @@ void rdlock_recover_retry(struct work_struct *work)
 			key->died = false;
 			/* What was settled is said again by who still has it. */
 			rdlock_recover(home, key, died, clear, 0);
-		} else if (key->rec) {
-			for (node = 0; node < RDL_MAX_NODES; node++)
-				if (key->rec->expect[node / 64] >> (node % 64) & 1)
-					send_freeze(home, key, node);
-			/* Well before RDLOCK_CALL_MS, after which they would take the whole link for dead. */
-			rdlock_key_unpark(home, key, -EAGAIN);
+		} else if (key->rec && ask) {
+			ask_again(home, key, now);
 		}
 		more |= key->rec || key->again;
 		rdlock_key_maybe_free(home, key);

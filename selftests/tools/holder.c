@@ -9,6 +9,8 @@
  *	left in its place.
  *   holder open KEY [-k KIND] [-w MILLISECONDS]
  *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
+ *   holder many KEY [-k KIND] [-n LOCKS]
+ *	Opens so many keys, KEY0 and so on, holds them all, and prints "held N"; until it is killed.
  *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
  *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
  *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
@@ -16,6 +18,8 @@
  *
  * Status 2: usage, 1: failure, told on stdout.
  */
+
+#include <sys/resource.h>
 
 #include "common.h"
 
@@ -113,6 +117,31 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	return 0;
 }
 
+static int hold_many(const char *prefix, unsigned int locks)
+{
+	struct rlimit limit = { .rlim_cur = locks + 100, .rlim_max = locks + 100 };
+	unsigned int i;
+	char key[64];
+	int err = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		err = -errno;
+	for (i = 0; i < locks && !err; i++) {
+		int lock;
+
+		snprintf(key, sizeof(key), "%s%u", prefix, i);
+		lock = open_key(key);
+		err = lock < 0 ? lock : lock_acquire(lock, 0, NEVER, NULL);
+	}
+	if (err) {
+		printf("failed %s\n", strerrorname_np(-err));
+		return 1;
+	}
+	printf("held %u\n", i);
+	for (;;)
+		pause();
+}
+
 static void __attribute__((noreturn)) storm_child(const char *key, uint8_t *where)
 {
 	int lock = open_key(key);
@@ -194,6 +223,7 @@ static int usage(void)
 {
 	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]\n"
 	      "holder open KEY [-k KIND] [-w MILLISECONDS]\n"
+	      "holder many KEY [-k KIND] [-n LOCKS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
 }
@@ -203,7 +233,7 @@ int main(int argc, char **argv)
 	unsigned int procs = 6, kills = 100;
 	uint64_t wait_ms = 0;
 	uint32_t flags = 0;
-	bool storms, later;
+	bool storms, later, many;
 	const char *key;
 	int c;
 
@@ -212,18 +242,19 @@ int main(int argc, char **argv)
 		return usage();
 	later = !strcmp(argv[1], "open");
 	storms = !strcmp(argv[1], "storm");
-	if (!storms && !later && strcmp(argv[1], "hold"))
+	many = !strcmp(argv[1], "many");
+	if (!storms && !later && !many && strcmp(argv[1], "hold"))
 		return usage();
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms ? "t:n:k:" : "nw:sk:v:")) != -1) {
+	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sk:v:")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
 			break;
 		case 'n':
-			if (storms)
+			if (storms || many)
 				kills = atoi(optarg);
 			else
 				flags = RDLOCK_ACQUIRE_TRY;
@@ -246,5 +277,7 @@ int main(int argc, char **argv)
 			return usage();
 		}
 	}
+	if (many)
+		return hold_many(key, kills);
 	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms, later);
 }

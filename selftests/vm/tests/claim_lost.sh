@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# A node that lives but does not answer when the home recovers a lock is cut off: the others do not wait for it for ever
+# vms: 2
+# timeout: 150
+# needs: rdlock.ko rdlock holder
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+
+fault=/sys/kernel/debug/rdlock/fault
+stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
+
+if [ "$NODE" = 0 ]; then
+	plan 6
+	check "the module loads" load_rdlock
+	check "the home makes the space" rdlock space create t "$IP" --id 0
+	sync made
+	sync mute
+	echo 1 >$fault/op_ambig
+	rdlock run t/k -w 1 -- true
+	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
+	check "and is had again when the silent one is gone" rdlock run t/k -w 60 -- true
+	check "which was evicted" [ "$(stat evict)" = 1 ]
+	sync over 90
+	sync back
+	check "nothing keeps the module" unload_rdlock
+else
+	plan 4
+	check "the module loads" load_rdlock
+	sync made
+	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	holder open k >/tmp/open 2>&1 &
+	opener=$!
+	wait_for 10 grep -q ^open /tmp/open
+	echo 1000000 >$fault/claim_lost
+	sync mute
+	sync over 90
+	kill -9 $opener
+	wait $opener
+	check "it may come back" wait_for 20 rdlock run t/other -w 5 -- true
+	sync back
+	check "nothing keeps the module" unload_rdlock
+fi
