@@ -24,20 +24,16 @@
 #include "wait.h"
 #include "compat.h"
 
+/*
+ * The timer has no reference: nothing can tell whether a callback that is running was the last. Who takes the agent out
+ * of the table waits for it. One that runs late finds a late event harmless.
+ */
 static void act_timer(struct rdlock_agent *a, u64 ns)
 {
-	/*
-	 * A running timer has a reference; a callback that waits for our lock keeps its own and finds a late event
-	 * harmless.
-	 */
-	if (!ns) {
-		if (hrtimer_try_to_cancel(&a->timer) == 1)
-			rdlock_agent_put(a);
-		return;
-	}
-	if (hrtimer_try_to_cancel(&a->timer) != 1)
-		rdlock_agent_get(a);
-	hrtimer_start(&a->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+	if (ns)
+		hrtimer_start(&a->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+	else
+		hrtimer_try_to_cancel(&a->timer);
 }
 
 /* The bytes of the version that the core speaks of from now on. Of a damaged body there are none. */
@@ -210,7 +206,6 @@ static enum hrtimer_restart agent_timer(struct hrtimer *t)
 	spin_lock_bh(&a->lock);
 	rdlock_agent_event(a, &ev, NULL);
 	spin_unlock_bh(&a->lock);
-	rdlock_agent_put(a);
 	return HRTIMER_NORESTART;
 }
 
@@ -222,9 +217,7 @@ void rdlock_agent_door_init(struct rdlock_agent *a)
 
 void rdlock_agent_stop_timer(struct rdlock_agent *a)
 {
-	spin_lock_bh(&a->lock);
-	act_timer(a, 0);
-	spin_unlock_bh(&a->lock);
+	hrtimer_cancel(&a->timer);
 }
 
 /* ---- events from inside the node ---- */
@@ -366,7 +359,7 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	 * LOST arms no timer. One that ran late, after the space is down, would queue work while the module drains its
 	 * queue.
 	 */
-	if (all && hrtimer_cancel(&a->timer))
-		rdlock_agent_put(a);
+	if (all)
+		rdlock_agent_stop_timer(a);
 	wake_up_all(&a->wq);
 }

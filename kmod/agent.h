@@ -8,7 +8,7 @@
  *
  * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
  * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
- * each opener or handle, each operation in flight, a running timer, a queued work.
+ * each opener or handle, each operation in flight, a queued work.
  */
 #ifndef RDLOCK_AGENT_H
 #define RDLOCK_AGENT_H
@@ -181,7 +181,7 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
 
 /* RCU lookup by the home's address; a reference or NULL. */
 struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot);
-/* Run rdlock_agent.work, now or in a while. Context: any. */
+/* Run rdlock_agent.work, now (context: any) or in a while (space->agents_mutex held, @a not dead). */
 void rdlock_agent_kick(struct rdlock_agent *a);
 void rdlock_agent_kick_later(struct rdlock_agent *a, unsigned int ms);
 /* Is there a handle that a new session makes good again? Locks: @a->lock held. */
@@ -221,7 +221,7 @@ void rdlock_agent_wake(struct rdlock *l);
 void rdlock_agent_head(const struct rdlock_agent *a, struct rdl_event *ev);
 
 /* agent_open.c, agent_table.c; without @a->lock */
-void rdlock_agent_stop_timer(struct rdlock_agent *a);
+void rdlock_agent_stop_timer(struct rdlock_agent *a);	/* waits for one that runs; not under @a->lock */
 void rdlock_agent_work(struct work_struct *work);
 /*
  * Nobody has it open: tell the home and go, if the core is at rest. true: not now, come back in a while. Locks:

@@ -70,20 +70,24 @@ static void got_props(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 	a->exact = true;
 }
 
+/* For the largest READ. */
+static u32 buffer_size(const struct rdl_msg_opened *o)
+{
+	return o->body ? max_t(u32, sizeof(struct rdl_body), le16_to_cpu(o->slots) * sizeof(__le64)) : 0;
+}
+
 /*
  * Buffers for what the kind does beside the word. They are replaced only when the space came back with another size,
  * and then nothing is in flight. Only the work does this, so nobody else makes them meanwhile.
  */
 static int make_buffers(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 {
-	u32 size = max_t(u32, sizeof(struct rdl_body), le16_to_cpu(o->slots) * sizeof(__le64));
+	u32 size = buffer_size(o);
 	struct rdlock_agent_out *out;
 	void *in;
 
-	if (!o->body || (a->in && size <= a->in_size))
+	if (size <= a->in_size || READ_ONCE(a->registered))
 		return 0;
-	if (WARN_ON_ONCE(a->registered))
-		return -EPROTO;
 	in = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	out = kzalloc(sizeof(*out), GFP_KERNEL_ACCOUNT);
 	if (!in || !out) {
@@ -222,12 +226,16 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		return AGENT_LATER;
 	}
 
+	/* Before the mutex, since it may take a while. */
+	rep_err = err;
+	if (!err)
+		err = make_buffers(a, &rep.o);
+
 	/*
 	 * Until the end, so that the loss of the session comes before or after: an entry in by_slot has no reference,
 	 * and only the table and slot that the agent knows of are ever taken out again.
 	 */
 	mutex_lock(&space->agents_mutex);
-	rep_err = err;
 	stale = no != READ_ONCE(space->session.no);
 	if (!err && !stale) {
 		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock), slots = le16_to_cpu(rep.o.slots);
@@ -237,8 +245,8 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		/* A board on which this node has no place. */
 		moved |= slots && slots <= space->node;
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
-		if (!moved && (make_buffers(a, &rep.o) || rdlock_agent_store_slot(a, table, slot)))
-			err = -ENOMEM;
+		if (!moved)
+			err = buffer_size(&rep.o) > a->in_size ? -ENOMEM : rdlock_agent_store_slot(a, table, slot);
 	}
 	if (!rep_err && (err || stale))
 		agent_is_unsure(a);
@@ -375,7 +383,6 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	a->registered = false;
 	spin_unlock_bh(&a->lock);
 	rdlock_agent_unlist(a);
-	rdlock_agent_stop_timer(a);
 	rdlock_agent_put(a);	/* the table's */
 	return false;
 }
@@ -428,7 +435,12 @@ void rdlock_agent_work(struct work_struct *work)
 	do
 		next = agent_look(a);
 	while (next == AGENT_NOW);
-	if (next == AGENT_LATER)
-		rdlock_agent_kick_later(a, AGENT_AGAIN_MS);
+	if (next == AGENT_LATER) {
+		/* Whoever retired it meanwhile has seen no timer. */
+		mutex_lock(&a->space->agents_mutex);
+		if (!a->dead)
+			rdlock_agent_kick_later(a, AGENT_AGAIN_MS);
+		mutex_unlock(&a->space->agents_mutex);
+	}
 	rdlock_agent_put(a);
 }

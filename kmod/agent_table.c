@@ -91,9 +91,10 @@ void rdlock_agent_kick(struct rdlock_agent *a)
 		rdlock_agent_put(a);
 }
 
-/* A kick since comes first. */
+/* A kick since comes first. Locks: agents_mutex held, @a not dead: rdlock_agent_unlist() ends what waits. */
 void rdlock_agent_kick_later(struct rdlock_agent *a, unsigned int ms)
 {
+	lockdep_assert_held(&a->space->agents_mutex);
 	rdlock_agent_get(a);
 	if (!queue_delayed_work(rdlock_wq, &a->work, msecs_to_jiffies(ms)))
 		rdlock_agent_put(a);
@@ -118,15 +119,8 @@ bool rdlock_agent_has_live(const struct rdlock_agent *a)
 	return false;
 }
 
-static struct rdlock_agent *agent_make(struct rdlock_space *space, const struct rdlock_agent_key *k)
+static void agent_init(struct rdlock_agent *a, struct rdlock_space *space, const struct rdlock_agent_key *k)
 {
-	struct rdlock_agent *a;
-	int err = -ENOMEM;
-
-	lockdep_assert_held(&space->agents_mutex);
-	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
-	if (!a)
-		return ERR_PTR(err);
 	kref_init(&a->ref);
 	a->space = space;
 	a->key = *k;
@@ -141,31 +135,55 @@ static struct rdlock_agent *agent_make(struct rdlock_space *space, const struct 
 	rdlock_agent_door_init(a);
 	init_waitqueue_head(&a->wq);
 	INIT_DELAYED_WORK(&a->work, rdlock_agent_work);
+}
+
+static int agent_publish(struct rdlock_agent *a)
+{
+	struct rdlock_space *space = a->space;
+	int err;
+
+	lockdep_assert_held(&space->agents_mutex);
 	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
-	if (err) {
-		kfree(a);
-		return ERR_PTR(err);
-	}
+	if (err)
+		return err;
 	rdlock_space_ref(space);
 	list_add_tail(&a->list, &space->agent_list);
-	return a;
+	return 0;
+}
+
+static struct rdlock_agent *agent_find(struct rdlock_space *space, const struct rdlock_agent_key *k)
+{
+	lockdep_assert_held(&space->agents_mutex);
+	return rhashtable_lookup_fast(&space->agents, k, agent_params);
 }
 
 int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o)
 {
 	struct rdlock_agent_key k = { .len = len };
-	struct rdlock_agent *a;
-	int err;
+	struct rdlock_agent *a, *made = NULL;
+	int err = 0;
 
 	memcpy(k.key, key, len);
 	o->err = 0;
 	mutex_lock(&space->agents_mutex);
-	a = rhashtable_lookup_fast(&space->agents, &k, agent_params);
-	if (!a)
-		a = agent_make(space, &k);
-	err = PTR_ERR_OR_ZERO(a);
-	if (err)
-		goto out_unlock;
+	a = agent_find(space, &k);
+	if (!a) {
+		/* Not under the mutex: who is short of memory must not keep the others from hearing of a lost lease. */
+		mutex_unlock(&space->agents_mutex);
+		made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
+		if (!made)
+			return -ENOMEM;
+		agent_init(made, space, &k);
+		mutex_lock(&space->agents_mutex);
+		a = agent_find(space, &k);
+	}
+	if (!a) {
+		err = agent_publish(made);
+		if (err)
+			goto out_unlock;
+		a = made;
+		made = NULL;
+	}
 	spin_lock_bh(&a->lock);
 	/* What it was binds nobody, and its key may be made anew by anybody: all are closed, or have lost it. */
 	if (!a->registered && !rdlock_agent_has_live(a))
@@ -183,6 +201,7 @@ int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, stru
 	rdlock_agent_kick(a);
 out_unlock:
 	mutex_unlock(&space->agents_mutex);
+	kfree(made);
 	return err;
 }
 
@@ -227,6 +246,10 @@ void rdlock_agent_unlist(struct rdlock_agent *a)
 	rdlock_agent_drop_slot(a);
 	rhashtable_remove_fast(&space->agents, &a->hnode, agent_params);
 	list_del_init(&a->list);
+	/* No event comes any more that could start them again. The module may go before they would have fired. */
+	rdlock_agent_stop_timer(a);
+	if (cancel_delayed_work(&a->work))
+		rdlock_agent_put(a);
 }
 
 struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot)
