@@ -133,8 +133,8 @@ static bool agent_is_wanted(struct rdlock_agent *a, u32 no)
 
 /*
  * The home refused @ask: an answer to all who asked for just that; @exact: to all, since it was asked for the sake of
- * all. Another's wish is asked for next. Handles of before the session was lost wait for the lock to be opened again, so
- * only what will not change is said to them.
+ * all. Another's wish is asked for next. Handles of before the session was lost wait for the lock to be opened again,
+ * so only what will not change is said to them.
  */
 static enum agent_next agent_refused(struct rdlock_agent *a, const struct rdlock_props *ask, bool exact, int err)
 {

@@ -32,8 +32,8 @@ static u8 outcome_of(struct rdlock_agent *a, const struct rdf_op *op)
 }
 
 /*
- * How long a round trip takes, for who waits busily. A moving average over eight; what took long for a reason of its own,
- * a lost packet say, counts as a millisecond. Agents of a space may overwrite each other's: it is a hint.
+ * How long a round trip takes, for who waits busily. A moving average over eight; what took long for a reason of its
+ * own, a lost packet say, counts as a millisecond. Agents of a space may overwrite each other's: it is a hint.
  */
 static void measure(struct rdlock_agent *a)
 {

@@ -485,8 +485,8 @@ static void home_rx_work(struct work_struct *work)
 }
 
 /*
- * In the order in which they came. They are not thrown away: that a heartbeat behind them was acknowledged tells the node
- * that they arrived (agent_is_forgotten()).
+ * In the order in which they came. They are not thrown away: that a heartbeat behind them was acknowledged tells the
+ * node that they arrived (agent_is_forgotten()).
  */
 void rdlock_home_rx_end(struct rdlock_home *home, struct rdf_link *link)
 {

@@ -36,7 +36,7 @@ void rdlock_lease_hb_work(struct work_struct *work)
 	m.arg = cpu_to_le32(s->hb);
 	queue_delayed_work(rdlock_lease_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
 	spin_unlock_bh(&space->lock);
-	/* It waits for nothing, so that who has much to say does not lose its lease. A failure shows as one not renewed. */
+	/* It waits for nothing: who has much to say must not lose its lease. A failure shows as one not renewed. */
 	if (rdlock_session_send_urgent(space, &m, sizeof(m)))
 		return;
 	spin_lock_bh(&space->lock);

@@ -127,8 +127,8 @@ static void welcome(struct rdlock_peer *peer, int err, struct rdlock_member *m, 
 }
 
 /*
- * @resume: the session that the node wants to go on with. The WELCOME that named the last one may have been lost with its
- * link: then it is the one before, which it had when it began to say HELLO again.
+ * @resume: the session that the node wants to go on with. The WELCOME that named the last one may have been lost with
+ * its link: then it is the one before, which it had when it began to say HELLO again.
  */
 static void member_adopt(struct rdlock_member *m, struct rdlock_peer *peer, u64 resume)
 {

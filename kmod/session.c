@@ -604,7 +604,10 @@ u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **li
 	spin_lock_bh(&space->lock);
 	if (s->local || ktime_get_boottime_ns() + (u64)RDLOCK_MARGIN_MS * NSEC_PER_MSEC < s->lease_end)
 		flags |= RDL_F_LEASE;
-	/* A link that dies is told of later. The loopback pair comes back without a word: there a refusal ends in a pause. */
+	/*
+	 * A link that dies is told of later. The loopback pair comes back without a word: there a refusal ends in a
+	 * pause.
+	 */
 	if (s->up && s->link && s->no == no && (flags & RDL_F_LEASE) && (s->local || rdf_link_is_up(s->link))) {
 		flags |= RDL_F_LINK;
 		if (link)

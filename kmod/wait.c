@@ -221,11 +221,11 @@ void rdlock_handle_close(struct rdlock *l)
 }
 
 #define WAIT_SPIN_NS	NSEC_PER_MSEC		/* RDLOCK_WAIT_SPIN; the caller asked for it */
-#define WAIT_ADAPTIVE_NS	(50 * NSEC_PER_USEC)	/* RDLOCK_WAIT_ADAPTIVE: more than that and sleeping is cheaper */
+#define WAIT_ADAPTIVE_NS	(50 * NSEC_PER_USEC)	/* RDLOCK_WAIT_ADAPTIVE: for longer, sleeping is cheaper */
 
 /*
- * Look for the grant for a moment before going to sleep: to be woken takes as long as a round trip of a fast network. As
- * long as nobody else wants the processor. Completions come in softirqs, also on this processor.
+ * Look for the grant for a moment before going to sleep: to be woken takes as long as a round trip of a fast network.
+ * As long as nobody else wants the processor. Completions come in softirqs, also on this processor.
  */
 static void wait_busily(struct rdlock *l, ktime_t deadline)
 {

@@ -123,6 +123,7 @@ enum rdlock_mode {
  * @RDLOCK_WAIT_EVENT: sleeps at once
  * @RDLOCK_WAIT_SPIN: busily for up to a millisecond, as long as nobody else wants the processor; then sleeps
  * @RDLOCK_WAIT_ADAPTIVE: busily for about a round trip to the home, if that is short; then sleeps
+ * @RDLOCK_NR_WAITS: how many there are, of which a kernel may know fewer
  */
 enum rdlock_wait {
 	RDLOCK_WAIT_DEFAULT,

@@ -26,8 +26,7 @@ dark()
 # Two who want the lock as what it is not, at once: each is told so, the other's wish does not matter.
 both_refused()
 {
-	local i
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		holder hold as -n -k ticket >/tmp/r1 2>&1 &
 		holder hold as -n -k fair >/tmp/r2 2>&1
 		wait $!
