@@ -17,6 +17,8 @@
 	X(accept_hold, "the passive side waits accept_hold_ms before it answers a request") \
 	X(recv_hold, "received messages wait recv_hold_ms before their owner sees them") \
 	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
-	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped")
+	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped") \
+	X(no_atomics, "the device has no atomics, whatever an earlier probe said") \
+	X(reply_lost, "rpc: a request is carried out, and its link dies before the answer is sent")
 
 #endif /* RDF_FAULT_LIST_H */

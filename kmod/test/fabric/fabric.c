@@ -11,6 +11,8 @@
 #include "../../fabric/verbs_mem.c"
 #include "../../fabric/verbs_msg.c"
 #include "../../fabric/verbs_wr.c"
+#include "../../fabric/rpc.c"
+#include "../../fabric/rpc_serve.c"
 #include "../../fabric/fault.c"
 
 #include "test.h"

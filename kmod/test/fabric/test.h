@@ -53,6 +53,7 @@ struct rdf_test {
 	struct rdf_mr *own_data;
 	struct rdf_test_link *links[RDF_TEST_LINKS];
 	int nr_links;
+	unsigned int backend;		/* RDF_DOM_* of the next home */
 	int refuse;			/* errno with which requests are refused */
 	bool keep;			/* ->recv() keeps what it gets */
 	atomic_t gone;			/* device_gone calls */
