@@ -181,8 +181,8 @@ rxe_active() { /sbin/rdma link show rxe0/1 | grep -q 'state ACTIVE'; }
 
 # --- the module ----------------------------------------------------------
 
-# load_rdlock [PARAMETER=VALUE...]
-load_rdlock() { modprobe rdlock "$@"; }
+# load_rdlock [PARAMETER=VALUE...]; with BACKEND set, spaces made here have that one.
+load_rdlock() { modprobe rdlock ${BACKEND:+backend=$BACKEND} "$@"; }
 unload_rdlock() { rmmod rdlock; }
 
 # dmesg_has PATTERN
