@@ -137,10 +137,17 @@ static int rdf_test_link_command(char **argv)
 	struct rdf_test_link *l = rdf_test_nth(argv, 1);
 	const char *cmd = argv[0];
 	u32 n = rdf_test_num(argv, 2, 1);
+	struct rdf_test_target t;
 	struct rdf_addr to;
 
 	if (!l)
 		return -ENOENT;
+	t = (struct rdf_test_target){ .link = l->link, .word = l->word, .data = l->data };
+	/* contract LINK NAME: see contract.c; refusal LINK HOW */
+	if (!strcmp(cmd, "contract"))
+		return argv[2] ? rdf_test_contract(&t, argv[2]) : -EINVAL;
+	if (!strcmp(cmd, "refusal"))
+		return rdf_test_refusal(&t, n);
 	if (!strcmp(cmd, "up"))
 		return rdf_test_wait(&l->up, argv);
 	if (!strcmp(cmd, "down"))
@@ -184,6 +191,9 @@ static int rdf_test_link_command(char **argv)
 	/* wc LINK STATUS [STATUS] */
 	if (!strcmp(cmd, "wc"))
 		return rdf_test_wc(l->link, n, rdf_test_num(argv, 3, 0));
+	/* badrpc LINK HOW: a wrong request, or from the passive end a wrong answer */
+	if (!strcmp(cmd, "badrpc"))
+		return rdf_test_bad_rpc(l->link, l->word, n);
 	/* badmsg LINK HOW */
 	if (!strcmp(cmd, "badmsg"))
 		return rdf_test_bad_message(l->link, n);
