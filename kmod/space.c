@@ -268,7 +268,8 @@ int rdlock_space_create(const struct rdlock_space_params *p)
 	err = space_reserve(space);
 	if (err)
 		goto err_unref_list;
-	dom = rdf_dom_create(space->net, &space->addr, RDF_DOM_HOME | READ_ONCE(rdlock_backend), RDLOCK_CALL_MS, &home_dom_ops, space);
+	dom = rdf_dom_create(space->net, &space->addr, RDF_DOM_HOME | READ_ONCE(rdlock_backend), RDLOCK_CALL_MS,
+			     &home_dom_ops, space);
 	if (IS_ERR(dom)) {
 		err = PTR_ERR(dom);
 		/* Nobody here has the address, so no device has: one errno for callers. */

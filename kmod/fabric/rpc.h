@@ -8,11 +8,11 @@
  * in the order of the requests; the device keeps that order, so answers come in it, too.
  *
  * Why no credits: each end has RDF_RPC_SLOTS receive buffers. The home posts a buffer again before it answers the
- * request that was in it, and the asking end posts one again before it takes the slot of the answer for another request.
- * So with RDF_RPC_SLOTS slots neither end can meet an empty receive queue, and a peer that sends more than that hurts
- * itself: its requests are refused by the device until its retries end. A request whose answer finds no free send buffer
- * (the device still repeats earlier answers) waits in its receive buffer. Memory is bounded from the start, and none is
- * allocated on the way.
+ * request that was in it, and the asking end posts one again before it takes the slot of the answer for another
+ * request. So with RDF_RPC_SLOTS slots neither end can meet an empty receive queue, and a peer that sends more than
+ * that hurts itself: its requests are refused by the device until its retries end. A request whose answer finds no free
+ * send buffer (the device still repeats earlier answers) waits in its receive buffer. Memory is bounded from the start,
+ * and none is allocated on the way.
  *
  * Why READ and WRITE in pieces of RDF_RPC_DATA bytes, and not by RDMA, which every device can: it would need
  * registrations, and a fence against the processor that stores to the same memory. What locks read and write is a few

@@ -213,8 +213,8 @@ void rdf_rpc_request(struct rdf_link *link, struct rdf_rpc_rx *rx)
 /* ---- the home's own ---- */
 
 /*
- * At once, and reported later: who posts holds locks that ->done() takes. What comes behind a refusal is not carried out,
- * as on a queue pair.
+ * At once, and reported later: who posts holds locks that ->done() takes. What comes behind a refusal is not carried
+ * out, as on a queue pair.
  */
 void rdf_rpc_loop_post(struct rdf_link *link, struct rdf_op *op)
 {

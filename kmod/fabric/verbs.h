@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fabric's own structures: domains, links and memory of both back-ends, and the operations of back-end nic; those of
- * back-end rpc are in rpc.h. Nothing outside fabric/ includes this.
+ * The fabric's own structures: domains, links and memory of both back-ends, and the operations of back-end nic; those
+ * of back-end rpc are in rpc.h. Nothing outside fabric/ includes this.
  *
  * Locks, outer to inner:
  *

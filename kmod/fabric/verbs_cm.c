@@ -181,8 +181,8 @@ static int rdf_refusal(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /*
- * The peer accepted: can we do with what it says? The depths may leave no room for our atomics; then they would wait for
- * ever. How it carries operations out must be known before the second channel is made.
+ * The peer accepted: can we do with what it says? The depths may leave no room for our atomics; then they would wait
+ * for ever. How it carries operations out must be known before the second channel is made.
  */
 static int rdf_chan_accepted(struct rdf_chan *ch, const struct rdma_conn_param *param)
 {

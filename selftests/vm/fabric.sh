@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC3043
 #
-# Words for scenarios of the fabric by itself (rdf_test.ko), sourced after lib.sh; and those scenarios that each back-end
-# must pass in the same way.
+# Words for scenarios of the fabric by itself (rdf_test.ko), sourced after lib.sh; and those scenarios that each
+# back-end must pass in the same way.
 
 DIR=/sys/kernel/debug/rdf_test
 FAULT=/sys/kernel/debug/rdlock/fault

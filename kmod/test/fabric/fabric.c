@@ -259,8 +259,8 @@ unlock:
 }
 
 /*
- * A request that no peer of ours sends, or, from the passive end, an answer that nobody waits for. 0..6: nonsense; 7, 8:
- * refused; 9: an answer, for a node with requests under way in the wrong place, else too much.
+ * A request that no peer of ours sends, or, from the passive end, an answer that nobody waits for. 0..6: nonsense; 7,
+ * 8: refused; 9: an answer.
  */
 int rdf_test_bad_rpc(struct rdf_link *link, struct rdf_addr to, int how)
 {
