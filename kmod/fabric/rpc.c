@@ -12,9 +12,6 @@
 
 /* ---- buffers ---- */
 
-static void rdf_rpc_rx_wc(struct ib_cq *cq, struct ib_wc *wc);
-static void rdf_rpc_tx_wc(struct ib_cq *cq, struct ib_wc *wc);
-
 static int rdf_rpc_rx_queue(struct rdf_link *link, struct rdf_rpc_rx *rx)
 {
 	struct ib_sge sge = {

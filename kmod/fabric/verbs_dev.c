@@ -357,9 +357,16 @@ static int rdf_dom_start_rpc(struct rdf_dom *dom, bool home)
 	return home ? rdf_dom_loop_start(dom) : 0;
 }
 
+static bool rdf_port_active(struct rdf_dom *dom)
+{
+	struct ib_port_attr attr;
+
+	return !ib_query_port(dom->dev->ib, dom->path.port, &attr) && attr.state == IB_PORT_ACTIVE;
+}
+
 /*
  * The device does it, if it can and that is not excluded. Only a verdict about the device's atomics leads from one to
- * the other: a space that is slower for ever because memory was short for a moment helps nobody.
+ * the other: a space that is slower for ever because memory was short, or the cable out, for a moment helps nobody.
  */
 static int rdf_dom_start(struct rdf_dom *dom, unsigned int flags)
 {
@@ -373,6 +380,10 @@ static int rdf_dom_start(struct rdf_dom *dom, unsigned int flags)
 		return err;
 	if (flags & RDF_DOM_NIC) {
 		pr_err("%s: the device's atomics do not work; it cannot be used\n", rdf_dom_dev_name(dom));
+		return err;
+	}
+	if (!rdf_port_active(dom)) {
+		pr_err("%s: the device's atomics do not work, but then its port is down\n", rdf_dom_dev_name(dom));
 		return err;
 	}
 	if (home)

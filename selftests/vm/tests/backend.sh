@@ -22,10 +22,15 @@ refused()
 }
 
 if [ "$NODE" = 0 ]; then
-	plan 16
+	plan 17
 	check "the module loads" load_rdlock
 	check "the parameter is auto" [ "$(cat $parameter)" = auto ]
 	check "and takes no other word" expect_fail set_to cpu
+	cable_out
+	no_atomics 1
+	check "auto: a port that is down is no reason" wait_for 5 eval "! rxe_active && refused rdlock space create t $IP"
+	cable_in
+	wait_for 10 rxe_active
 	no_atomics 1
 	check "auto: a home whose device has no atomics" rdlock space create t "$IP" --id 0
 	check "auto: its processor does it" is_by t cpu

@@ -3,7 +3,7 @@
 # vms: 2
 # timeout: 120
 # needs: rdf_test.ko
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2086
 . /vm/lib.sh
 . /vm/fabric.sh
 
