@@ -5,6 +5,8 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -26,6 +28,33 @@ MODULE_PARM_DESC(budget, "Hand-overs of a lock within a node before the node giv
 unsigned int rdlock_max_keys = 1u << 20;
 module_param_named(max_keys, rdlock_max_keys, uint, 0644);
 MODULE_PARM_DESC(max_keys, "Most keys that a home holds in one space (default 1048576)");
+
+static const char * const backends[] = { "auto", "nic", "rpc" };
+static const unsigned int backend_flags[] = { 0, RDF_DOM_NIC, RDF_DOM_RPC };
+unsigned int rdlock_backend;
+
+static int backend_set(const char *val, const struct kernel_param *kp)
+{
+	int i = sysfs_match_string(backends, val);
+
+	if (i < 0)
+		return i;
+	WRITE_ONCE(rdlock_backend, backend_flags[i]);
+	return 0;
+}
+
+static int backend_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned int i;
+
+	for (i = 0; backend_flags[i] != READ_ONCE(rdlock_backend); i++)
+		;
+	return sysfs_emit(buf, "%s\n", backends[i]);
+}
+
+static const struct kernel_param_ops backend_ops = { .set = backend_set, .get = backend_get };
+module_param_cb(backend, &backend_ops, NULL, 0644);
+MODULE_PARM_DESC(backend, "Words of new spaces are changed by: nic, the device; rpc, the processor; auto (default)");
 
 static int __init rdlock_init(void)
 {

@@ -18,6 +18,7 @@ extern struct dentry *rdlock_debugfs;
 /* Module parameters. */
 extern unsigned int rdlock_budget;	/* local hand-overs under one node grant */
 extern unsigned int rdlock_max_keys;	/* keys a home holds in one space */
+extern unsigned int rdlock_backend;	/* RDF_DOM_* of spaces that are created from now on; 0: as the device can */
 
 #define RDLOCK_VERSION "0.1.0"
 

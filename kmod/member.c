@@ -111,7 +111,7 @@ static void welcome(struct rdlock_peer *peer, int err, struct rdlock_member *m, 
 	w.p.lease_ms = cpu_to_le32(RDLOCK_LEASE_MS);
 	w.p.margin_ms = cpu_to_le32(RDLOCK_MARGIN_MS);
 	w.p.kind = space->kind;
-	w.p.backend = RDL_BACKEND_NIC;
+	w.p.backend = space->backend;
 	w.p.gen = cpu_to_le16(1);
 	w.p.resumed = resumed;
 	if (m)

@@ -184,8 +184,8 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	/* The incarnation again, under the lock: the lease may just have run out, and this answers the old one. */
 	if (s->up || !s->link || le32_to_cpu(msg->dst_inc) != s->inc)
 		goto out_unlock;
-	if (!err && (le16_to_cpu(w->max_nodes) > RDL_MAX_NODES || w->backend != RDL_BACKEND_NIC || !instance ||
-		     !w->kind || w->kind >= RDL_NR_KINDS))
+	if (!err && (le16_to_cpu(w->max_nodes) > RDL_MAX_NODES || w->backend != rdf_link_backend(s->link) ||
+		     !instance || !w->kind || w->kind >= RDL_NR_KINDS))
 		err = -EPROTO;
 	if (err) {
 		s->last_err = err == -ENOENT ? -ECONNREFUSED : err;
@@ -206,6 +206,7 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	space->instance = instance;
 	space->max_nodes = le16_to_cpu(w->max_nodes);
 	space->kind = w->kind;
+	space->backend = w->backend;
 	s->home_inc = le32_to_cpu(msg->src_inc);
 	s->home_node = le16_to_cpu(msg->src);
 	s->id = le64_to_cpu(w->session);

@@ -269,7 +269,8 @@ int rdlock_space_create(const struct rdlock_space_params *p)
 	err = space_reserve(space);
 	if (err)
 		goto err_unref_list;
-	dom = rdf_dom_create(space->net, &space->addr, RDF_DOM_HOME, RDLOCK_CALL_MS, &home_dom_ops, space);
+	dom = rdf_dom_create(space->net, &space->addr, RDF_DOM_HOME | READ_ONCE(rdlock_backend), RDLOCK_CALL_MS,
+			     &home_dom_ops, space);
 	if (IS_ERR(dom)) {
 		err = PTR_ERR(dom);
 		/* Nobody here has the address, so no device has: one errno for callers. */
@@ -285,6 +286,7 @@ int rdlock_space_create(const struct rdlock_space_params *p)
 	}
 	spin_lock_bh(&space->lock);
 	space->dom = dom;
+	space->backend = rdf_dom_backend(dom);
 	spin_unlock_bh(&space->lock);
 	rdlock_session_start_local(space);
 	err = rdlock_home_start(space);
@@ -554,7 +556,6 @@ void rdlock_space_stat(struct rdlock_space *space, struct user_namespace *ns, st
 	out->out_uid = from_kuid_munged(ns, space->uid);
 	out->out_gid = from_kgid_munged(ns, space->gid);
 	out->out_generation = 1;
-	out->out_backend = 1;
 	out->out_wait = space->wait;
 	out->out_rtt = READ_ONCE(space->rtt);
 	memcpy(out->out_name, space->name, space->name_len);
@@ -580,6 +581,7 @@ void rdlock_space_stat(struct rdlock_space *space, struct user_namespace *ns, st
 	out->out_since = space->since;
 	out->out_max_nodes = space->max_nodes;
 	out->out_kind = space->kind;
+	out->out_backend = space->backend;
 	if (!space->is_home && space->session.up)
 		out->out_members = 2;
 	if (space->dom)

@@ -61,6 +61,7 @@ struct rdlock_space_params {
  * @name, @name_len, @hash, @addr, @node, @max_nodes, @kind, @is_home, @wait: fixed at creation
  * @rtt: smoothed, ns, of operations on words; racy, a hint
  * @mode, @uid, @gid: fixed at creation
+ * @backend: enum rdl_backend, 0: not known yet; a member learns it in WELCOME. Protected by @lock.
  * @openers: fds, handles and kernel users. Protected by @lock.
  * @lock: protects the fields that name it; innermost but for the fabric's locks; taken with BH off
  * @state, @reason, @since: see rdlock_space_set_state_locked(). Protected by @lock.
@@ -95,6 +96,7 @@ struct rdlock_space {
 	u16 node;
 	u16 max_nodes;
 	u8 kind;
+	u8 backend;
 	bool is_home;
 	u8 wait;
 	umode_t mode;

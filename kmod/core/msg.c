@@ -133,7 +133,8 @@ static bool welcome_ok(const struct rdl_msg_welcome *p, bool refused)
 		return true;
 	return shards && !(shards & (shards - 1)) && nodes && nodes <= RDL_MAX_NODES &&
 	       le64_to_cpu(p->session) && le32_to_cpu(p->lease_ms) && le16_to_cpu(p->gen) &&
-	       p->kind > RDL_KIND_DEFAULT && p->kind < RDL_NR_KINDS && p->backend == RDL_BACKEND_NIC;
+	       p->kind > RDL_KIND_DEFAULT && p->kind < RDL_NR_KINDS &&
+	       p->backend >= RDL_BACKEND_NIC && p->backend <= RDL_BACKEND_RPC;
 }
 
 static bool open_ok(const struct rdl_msg_open *p)

@@ -201,6 +201,7 @@ struct rdl_msg_stat {
 
 enum rdl_backend {
 	RDL_BACKEND_NIC = 1,	/* atomics by the device */
+	RDL_BACKEND_RPC,	/* by the home's processor, asked by messages */
 };
 
 const char *rdl_msg_name(unsigned int type);

@@ -6,9 +6,13 @@
  * an outcome that says whether it certainly happened, certainly did not, or may have happened. No protocol lives here,
  * and nothing above this header names a QP.
  *
+ * Two back-ends: nic, the home's device carries the operations out by itself; rpc, they travel as messages and the
+ * home's CPU does (rpc.h). The home's domain has one of them for all of its memory; a link has that of its home.
+ *
  * Objects and lifetime
  *
- *   rdf_dom       a space's presence on one RDMA device: PD, completion queues and, at a home, the loopback QP pair.
+ *   rdf_dom       a space's presence on one RDMA device: PD, completion queues and, at a home, the loopback QP pair
+ *                 (rpc: a link without queue pairs that does the same).
  *                 Owned by the space. An access key of one domain is worthless in another.
  *   rdf_link      the connection of two nodes in one space: two RC QPs ("channels"), one for messages, one for
  *                 one-sided operations, so that a full receive queue cannot break an atomic. Refcounted.
@@ -98,6 +102,7 @@ struct rdf_op {
 	u64 arg[2];
 	void *buf;
 	u32 len;
+	u32 asked;		/* rpc: bytes of a read or write that requests were sent for */
 	u32 slot;
 	u64 dma;
 	u64 cid;
@@ -129,13 +134,22 @@ struct rdf_hello {
 } __packed;
 
 #define RDF_HELLO_MAGIC   0x31464452	/* "RDF1" */
-#define RDF_HELLO_VERSION 2
+#define RDF_HELLO_VERSION 3
 
 enum rdf_chan_id {
 	RDF_CHAN_MSG,
 	RDF_CHAN_OPS,
 	RDF_NR_CHANS,
 };
+
+/**
+ * struct rdf_accept - CM private data of an acceptance, of both channels
+ */
+struct rdf_accept {
+	__le32 magic;		/* RDF_HELLO_MAGIC */
+	u8 backend;		/* enum rdl_backend: how the home carries operations out */
+	u8 reserved[3];		/* 0 */
+} __packed;
 
 /**
  * struct rdf_reject - CM private data of a refusal
@@ -172,8 +186,9 @@ struct rdf_link_ops {
 #define RDF_STATS(X) \
 	X(cas, "compare-and-swaps posted") \
 	X(faa, "fetch-and-adds posted") \
-	X(read, "RDMA reads posted") \
-	X(write, "RDMA writes posted") \
+	X(read, "reads posted") \
+	X(write, "writes posted") \
+	X(served, "rpc: requests of peers that this node's processor carried out") \
 	X(send, "messages sent, credit messages not counted") \
 	X(recv, "messages received and valid") \
 	X(credit, "messages sent only to return credits") \
@@ -210,7 +225,9 @@ struct rdf_dom_ops {
 	void (*device_gone)(struct rdf_dom *dom);
 };
 
-#define RDF_DOM_HOME  BIT(0)	/* @addr is a local address; make the loopback pair; require working atomics */
+#define RDF_DOM_HOME  BIT(0)	/* @addr is a local address; make the loopback pair */
+#define RDF_DOM_NIC   BIT(1)	/* no other back-end than nic will do */
+#define RDF_DOM_RPC   BIT(2)	/* back-end rpc whatever the device can; do not probe */
 
 /**
  * rdf_dom_create - take a device into use for a space
@@ -220,19 +237,21 @@ struct rdf_dom_ops {
  * @timeout_ms: bound for address resolution
  * @ops, @ctx: see struct rdf_dom_ops, rdf_dom_ctx()
  *
- * With RDF_DOM_HOME the device's atomics are probed by really posting CAS and FAA on the loopback pair (value
- * 0x0102030405060708 to catch byte-swapped replies, a CAS that must fail, swapped operands); the verdict is kept per
- * device.
+ * The device's atomics are probed by really posting CAS and FAA on a loopback pair (value 0x0102030405060708 to catch
+ * byte-swapped replies, a CAS that must fail, swapped operands); a good verdict is kept per device. A home on a device
+ * that fails has back-end rpc; another node on such a device can only have links to homes of that back-end.
  *
  * Context: process, sleeps, killable.
  * Return: the domain or ERR_PTR: -ENODEV no RDMA device has or routes to the address, -EOPNOTSUPP the device cannot do
- * atomics or fast registration, -EADDRNOTAVAIL, -ETIMEDOUT, -EINTR, -ENOMEM.
+ * what @flags ask for, -EADDRNOTAVAIL, -ETIMEDOUT, -EINTR, -ENOMEM.
  */
 struct rdf_dom *rdf_dom_create(struct net *net, const struct sockaddr_storage *addr, unsigned int flags, u32 timeout_ms,
 			       const struct rdf_dom_ops *ops, void *ctx);
 /* Links must be dead, MRs and memory freed, listeners stopped. Context: process, sleeps, bounded. */
 void rdf_dom_destroy(struct rdf_dom *dom);
 void *rdf_dom_ctx(struct rdf_dom *dom);
+/* At a home: how operations on its memory are carried out. Elsewhere: RPC if the device has no atomics that work. */
+enum rdl_backend rdf_dom_backend(struct rdf_dom *dom);
 const char *rdf_dom_dev_name(struct rdf_dom *dom);
 /*
  * RDF_DOM_HOME: one-sided ops on own memory; no messages. Valid as long as the domain. After an error on it the pair is
@@ -313,6 +332,8 @@ void *rdf_link_ctx(struct rdf_link *link);
 struct rdf_link *rdf_link_get(struct rdf_link *link);
 void rdf_link_put(struct rdf_link *link);	/* any context */
 bool rdf_link_is_up(struct rdf_link *link);
+/* Known from ->up() on: that of the home at its passive end. */
+enum rdl_backend rdf_link_backend(struct rdf_link *link);
 /* Start taking it down; idempotent. Context: any that may take a spinlock with BH off. */
 void rdf_link_kill(struct rdf_link *link, int err);
 /* Wait until ->down() has returned; bounded (RDF_TEARDOWN_MS). Context: process, not in a callback of the link. */
@@ -323,7 +344,8 @@ void rdf_link_wait_dead(struct rdf_link *link);
  * Context: any, also under a spinlock with BH off, also from ->done and ->recv.
  * Return: 0: @op->done will be called exactly once. When all send slots are busy the op waits in the link's deferred
  * list. -EINVAL: misaligned address or bad length, -ENOTCONN: the link is not up, -ENOMEM: the buffer cannot be mapped
- * for the device; @done is not called, certainly not applied.
+ * for the device; @done is not called, certainly not applied. With back-end rpc the passive end of a link may be asked
+ * only, not ask: -EINVAL.
  */
 int rdf_cas(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 compare, u64 swap);
 int rdf_faa(struct rdf_link *link, struct rdf_op *op, struct rdf_addr to, u64 addend);
@@ -355,6 +377,8 @@ void rdf_rx_done(struct rdf_rx *rx);
 
 /* Bounds; the reasons stand in Documentation/fabric.rst. */
 #define RDF_OP_SLOTS	  128	/* one-sided operations of a link in the send queue at once */
+#define RDF_RPC_SLOTS	  64	/* rpc: requests of a link without an answer; buffers for them at each end */
+#define RDF_RPC_DATA	  512	/* rpc: bytes of one request or answer; longer reads and writes are several */
 #define RDF_RX_SLOTS	  64	/* receive buffers a link, and so the peer's credits */
 #define RDF_TX_BEHIND	  16384	/* messages that wait for a peer, past which those that may be lost are */
 #define RDF_RW_MAX	  65536

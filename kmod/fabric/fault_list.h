@@ -19,6 +19,8 @@
 	X(welcome_lost, "home: a node that is back is not told so, and its new link dies") \
 	X(claim_lost, "the answer to a FREEZE is not sent") \
 	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
-	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped")
+	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped") \
+	X(no_atomics, "the device has no atomics, whatever an earlier probe said") \
+	X(reply_lost, "rpc: a request is carried out, and its link dies before the answer is sent")
 
 #endif /* RDF_FAULT_LIST_H */

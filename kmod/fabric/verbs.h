@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verbs back-end's own structures. Nothing outside fabric/ includes this.
+ * The fabric's own structures: domains, links and memory of both back-ends, and the operations of back-end nic; those
+ * of back-end rpc are in rpc.h. Nothing outside fabric/ includes this.
  *
  * Locks, outer to inner:
  *
@@ -9,7 +10,8 @@
  *     port->mutex	the listeners of one address; held while an owner's request function runs
  *   the CM id's handler mutex (the CM's own)
  *   dom->lock		the domain's list of links
- *   link->lock		everything of one link; one operation or message posts under it; innermost
+ *   link->lock		everything of one link; one operation or message posts under it
+ *   dom->exec_lock	rpc: the home's memory and the rights to it; innermost
  *
  * No callback of an owner is ever called with link->lock or dom->lock held.
  */
@@ -24,6 +26,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/rdma_cm.h>
 
 #include "fabric.h"
@@ -50,6 +53,7 @@
 /* + 1 for ib_drain_qp()'s marker; on the loopback pair + 1 for a registration or an invalidation */
 #define RDF_OPS_SQ	(RDF_OP_SLOTS + 2)
 #define RDF_MSG_SQ	(RDF_TX_SLOTS + 2)
+#define RDF_RPC_SQ	(RDF_RPC_SLOTS + 2)
 
 /* A WRITE of at most this many bytes is one packet at any path MTU: a refusal proves that nothing was written. */
 #define RDF_ONE_PACKET	256
@@ -120,6 +124,7 @@ struct rdf_dom {
 	struct rdf_dev *dev;
 	struct net *net;
 	struct ib_pd *pd;
+	enum rdl_backend backend;	/* see rdf_dom_backend(); immutable once the domain is made */
 	const struct rdf_dom_ops *ops;
 	void *ctx;
 	struct rdf_path path;
@@ -135,7 +140,27 @@ struct rdf_dom {
 	struct list_head links;		/* all but DEAD ones, without the loopback pair; protected by @lock */
 	unsigned int nr_links;		/* of @links; protected by @lock */
 	wait_queue_head_t idle;		/* woken when @nr_links falls to 0 */
+	spinlock_t exec_lock;		/* rpc: held while an operation of anybody is carried out */
+	struct xarray rights;		/* rpc: rkey >> 8 -> struct rdf_mr; read and erased under @exec_lock */
+	u32 next_right;			/* protected by the lock of @rights */
 	atomic64_t stats[RDF_NR_STATS];
+};
+
+/* Memory at a home. Immutable but for @nr_mrs. */
+struct rdf_mem {
+	struct rdf_dom *dom;
+	void *va;
+	size_t size;
+	struct scatterlist sg;	/* nic */
+	atomic_t nr_mrs;	/* for the check at the end only */
+};
+
+/* A right to memory. Immutable. */
+struct rdf_mr {
+	struct rdf_mem *mem;
+	struct ib_mr *ib;	/* nic */
+	struct rdf_addr to;	/* the region's first byte */
+	unsigned int access;	/* RDF_ACCESS_* */
 };
 
 struct rdf_chan {
@@ -173,6 +198,7 @@ struct rdf_link {
 	struct rdf_listener *listener;	/* passive: who accepted; compared, never followed */
 	bool active;
 	bool loop;
+	enum rdl_backend backend;	/* active: set when the MSG channel is accepted; protected by @lock until UP */
 	spinlock_t lock;
 	struct list_head node;		/* in dom->links */
 	struct work_struct work;	/* everything that sleeps, one at a time */
@@ -199,13 +225,14 @@ struct rdf_link {
 	struct list_head held;		/* completed ones that a fault point delays */
 	unsigned int posted;		/* operations in the send queue */
 	unsigned int stalled;		/* operations that a fault point keeps until the end; in @held */
-	unsigned int completed;		/* operations ever completed; may wrap */
+	unsigned int completed;		/* operations, or parts of them, ever completed; may wrap */
 	unsigned int looks;		/* looks of @watch that found operations, and @completed as @seen */
 	unsigned int seen;
 	struct delayed_work watch;	/* ends a link on which nothing completes */
 	struct delayed_work held_work;
 	struct page *slot_pages;
 	u64 slot_dma;
+	struct rdf_rpc *rpc;		/* NULL: the device does the operations; set before UP */
 
 	/* messages, all protected by @lock */
 	struct list_head tx_wait;	/* messages that wait for a credit or a send slot */
@@ -229,6 +256,11 @@ extern struct workqueue_struct *rdf_wq;
 static inline void rdf_count(struct rdf_dom *dom, enum rdf_stat stat)
 {
 	atomic64_inc(&dom->stats[stat]);
+}
+
+static inline bool rdf_op_atomic(const struct rdf_op *op)
+{
+	return op->opcode == RDF_OP_CAS || op->opcode == RDF_OP_FAA;
 }
 
 static inline struct ib_device *rdf_ib(struct rdf_link *link)
@@ -270,6 +302,9 @@ int rdf_wr_alloc(struct rdf_link *link);
 void rdf_wr_map_free(struct rdf_link *link);
 void rdf_wr_free(struct rdf_link *link);
 void rdf_wr_fail_waiting(struct rdf_link *link);
+void rdf_ops_pump(struct rdf_link *link);
+void rdf_op_count_posted(struct rdf_link *link, struct rdf_op *op);
+void rdf_op_finish(struct rdf_link *link, struct rdf_op *op, enum ib_wc_status status);
 void rdf_held_work(struct work_struct *work);
 void rdf_watch_start(struct rdf_link *link);
 void rdf_watch_work(struct work_struct *work);

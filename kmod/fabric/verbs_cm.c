@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 
+#include "rpc.h"
 #include "verbs.h"
 
 static void rdf_qp_event(struct ib_event *event, void *context)
@@ -34,14 +35,15 @@ static void rdf_qp_event(struct ib_event *event, void *context)
 void rdf_chan_qp_attr(struct rdf_chan *ch, struct ib_qp_init_attr *attr)
 {
 	bool ops = ch->which == RDF_CHAN_OPS;
+	bool rpc = ops && ch->link->backend == RDL_BACKEND_RPC;
 
 	*attr = (struct ib_qp_init_attr) {
 		.event_handler = rdf_qp_event,
 		.qp_context = ch,
 		.send_cq = ch->cq,
 		.recv_cq = ch->cq,
-		.cap.max_send_wr = ops ? RDF_OPS_SQ : RDF_MSG_SQ,
-		.cap.max_recv_wr = ops ? 1 : RDF_RX_SLOTS + 1,
+		.cap.max_send_wr = rpc ? RDF_RPC_SQ : ops ? RDF_OPS_SQ : RDF_MSG_SQ,
+		.cap.max_recv_wr = rpc ? RDF_RPC_SLOTS + 1 : ops ? 1 : RDF_RX_SLOTS + 1,
 		.cap.max_send_sge = 1,
 		.cap.max_recv_sge = 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
@@ -52,9 +54,16 @@ void rdf_chan_qp_attr(struct rdf_chan *ch, struct ib_qp_init_attr *attr)
 int rdf_chan_cq_make(struct rdf_chan *ch, int extra)
 {
 	struct ib_device *ib = rdf_ib(ch->link);
-	int n = ch->which == RDF_CHAN_OPS ? RDF_OPS_SQ + 1 : RDF_MSG_SQ + RDF_RX_SLOTS + 1;
-	struct ib_cq *cq = ib_alloc_cq_any(ib, ch, n + extra, IB_POLL_SOFTIRQ);
+	struct ib_cq *cq;
+	int n;
 
+	if (ch->which == RDF_CHAN_MSG)
+		n = RDF_MSG_SQ + RDF_RX_SLOTS + 1;
+	else if (ch->link->backend == RDL_BACKEND_RPC)
+		n = RDF_RPC_SQ + RDF_RPC_SLOTS + 1;
+	else
+		n = RDF_OPS_SQ + 1;
+	cq = ib_alloc_cq_any(ib, ch, n + extra, IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ch->cq = cq;
@@ -64,9 +73,13 @@ int rdf_chan_cq_make(struct rdf_chan *ch, int extra)
 /* The channel's id has a device. On error the caller kills or frees the link, which frees what was made. */
 int rdf_chan_qp_make(struct rdf_chan *ch)
 {
+	bool rpc = ch->which == RDF_CHAN_OPS && ch->link->backend == RDL_BACKEND_RPC;
 	struct ib_qp_init_attr attr;
 	int err;
 
+	err = rpc ? rdf_rpc_alloc(ch->link) : 0;
+	if (err)
+		return err;
 	err = rdf_chan_cq_make(ch, 0);
 	if (err)
 		return err;
@@ -75,6 +88,8 @@ int rdf_chan_qp_make(struct rdf_chan *ch)
 	if (err)
 		return err;
 	ch->qp = ch->id->qp;
+	if (rpc)
+		return rdf_rpc_post_all(ch->link);
 	return ch->which == RDF_CHAN_MSG ? rdf_msg_post_all(ch->link) : 0;
 }
 
@@ -132,9 +147,15 @@ bool rdf_chan_adopt(struct rdf_chan *ch, struct rdma_cm_id *id)
 int rdf_chan_accept(struct rdf_chan *ch, const struct rdma_conn_param *peer)
 {
 	struct rdf_link *link = ch->link;
+	struct rdf_accept accept = {
+		.magic = cpu_to_le32(RDF_HELLO_MAGIC),
+		.backend = link->backend,
+	};
 	struct rdma_conn_param param;
 
 	rdf_conn_param(link->dom, &param);
+	param.private_data = &accept;
+	param.private_data_len = sizeof(accept);
 	param.responder_resources = min(param.responder_resources, peer->responder_resources);
 	param.initiator_depth = min(param.initiator_depth, peer->initiator_depth);
 
@@ -159,6 +180,32 @@ static int rdf_refusal(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return -ECONNREFUSED;
 }
 
+/*
+ * The peer accepted: can we do with what it says? The depths may leave no room for our atomics; then they would wait
+ * for ever. How it carries operations out must be known before the second channel is made.
+ */
+static int rdf_chan_accepted(struct rdf_chan *ch, const struct rdma_conn_param *param)
+{
+	const struct rdf_accept *accept = param->private_data;
+	struct rdf_link *link = ch->link;
+	int err = 0;
+
+	if (!accept || param->private_data_len < sizeof(*accept) || le32_to_cpu(accept->magic) != RDF_HELLO_MAGIC ||
+	    accept->backend < RDL_BACKEND_NIC || accept->backend > RDL_BACKEND_RPC)
+		return -EPROTO;
+	if (accept->backend == RDL_BACKEND_NIC && link->dom->backend != RDL_BACKEND_NIC)
+		return -EOPNOTSUPP;
+	if (accept->backend == RDL_BACKEND_NIC && (!param->responder_resources || !param->initiator_depth))
+		return -EPROTO;
+	spin_lock_bh(&link->lock);
+	if (link->state == RDF_CONNECTING && ch->which == RDF_CHAN_MSG)
+		link->backend = accept->backend;
+	else if (link->backend != accept->backend)
+		err = -EPROTO;
+	spin_unlock_bh(&link->lock);
+	return err;
+}
+
 /* What an event of the CM means; @err: the cause, if it ends the link. */
 static enum rdf_event rdf_cm_classify(struct rdf_chan *ch, struct rdma_cm_id *id, struct rdma_cm_event *ev, int *err)
 {
@@ -168,12 +215,9 @@ static enum rdf_event rdf_cm_classify(struct rdf_chan *ch, struct rdma_cm_id *id
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return RDF_EV_ROUTE;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/*
-		 * The peer's answer may leave no room for our atomics; then they would wait for ever. On the passive
-		 * side the event carries no answer: there rdf_port_request() has looked.
-		 */
-		if (ch->link->active && (!ev->param.conn.responder_resources || !ev->param.conn.initiator_depth))
-			*err = -EPROTO;
+		/* On the passive side the event carries no answer: there rdf_port_request() has looked. */
+		if (ch->link->active)
+			*err = rdf_chan_accepted(ch, &ev->param.conn);
 		return RDF_EV_OPEN;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:

@@ -55,7 +55,10 @@ static void rdf_dom_kill_links(struct rdf_dom *dom, int err)
 
 static void rdf_dom_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct rdf_dom, ref));
+	struct rdf_dom *dom = container_of(ref, struct rdf_dom, ref);
+
+	xa_destroy(&dom->rights);
+	kfree(dom);
 }
 
 /* Tell one domain that was not told yet. Return: false when all know. */
@@ -221,8 +224,14 @@ static int rdf_path_of(struct rdma_cm_id *id, struct rdf_path *path)
 	return 0;
 }
 
-/* What is cheap to know without posting anything. */
-static int rdf_device_fits(struct ib_device *ib, u32 port)
+/* What is cheap to know without posting anything. For rpc, connections with messages are enough. */
+static int rdf_device_fits_rpc(struct ib_device *ib, u32 port)
+{
+	return rdma_protocol_ib(ib, port) || rdma_protocol_roce(ib, port) || rdma_protocol_iwarp(ib, port) ?
+	       0 : -EOPNOTSUPP;
+}
+
+static int rdf_device_fits_nic(struct ib_device *ib, u32 port)
 {
 	if (!rdma_protocol_ib(ib, port) && !rdma_protocol_roce(ib, port))
 		return -EOPNOTSUPP;
@@ -265,6 +274,7 @@ static int rdf_dom_loop_start(struct rdf_dom *dom)
 	struct rdf_link *loop;
 	int err;
 
+	WRITE_ONCE(dom->closing, false);
 	loop = rdf_link_alloc(dom, true);
 	if (!loop)
 		return -ENOMEM;
@@ -302,22 +312,87 @@ static int rdf_dom_probe(struct rdf_dom *dom)
 	bool known;
 	int err;
 
+	if (rdf_fault(RDF_FAULT_no_atomics))
+		return -EOPNOTSUPP;
 	mutex_lock(&rdf_dev_mutex);
 	known = dom->dev->probed;
 	mutex_unlock(&rdf_dev_mutex);
 	if (known)
 		return 0;
 	err = rdf_loop_probe(dom->loop);
-	if (err) {
-		if (err == -EOPNOTSUPP)
-			pr_err("%s: the device's atomics do not work; it cannot be used\n", rdf_dom_dev_name(dom));
+	if (err)
 		return err;
-	}
 	pr_info("%s: atomics probed and good\n", rdf_dom_dev_name(dom));
 	mutex_lock(&rdf_dev_mutex);
 	dom->dev->probed = true;
 	mutex_unlock(&rdf_dev_mutex);
 	return 0;
+}
+
+/* On success a home has its loopback pair. On error nothing is left. */
+static int rdf_dom_start_nic(struct rdf_dom *dom, bool home)
+{
+	int err = rdf_device_fits_nic(dom->dev->ib, dom->path.port);
+
+	if (err)
+		return err;
+	dom->backend = RDL_BACKEND_NIC;
+	err = rdf_dom_loop_start(dom);
+	if (err)
+		return err;
+	err = rdf_dom_probe(dom);
+	/* A node that is no home posts atomics too, so it probes, but has no use for the pair afterwards. */
+	if (err || !home)
+		rdf_dom_loop_stop(dom);
+	return err;
+}
+
+static int rdf_dom_start_rpc(struct rdf_dom *dom, bool home)
+{
+	int err = rdf_device_fits_rpc(dom->dev->ib, dom->path.port);
+
+	if (err)
+		return err;
+	dom->backend = RDL_BACKEND_RPC;
+	return home ? rdf_dom_loop_start(dom) : 0;
+}
+
+static bool rdf_port_active(struct rdf_dom *dom)
+{
+	struct ib_port_attr attr;
+
+	return !ib_query_port(dom->dev->ib, dom->path.port, &attr) && attr.state == IB_PORT_ACTIVE;
+}
+
+/*
+ * The device does it, if it can and that is not excluded. Only a verdict about the device's atomics leads from one to
+ * the other: a space that is slower for ever because memory was short, or the cable out, for a moment helps nobody.
+ */
+static int rdf_dom_start(struct rdf_dom *dom, unsigned int flags)
+{
+	bool home = flags & RDF_DOM_HOME;
+	int err;
+
+	if (flags & RDF_DOM_RPC)
+		return rdf_dom_start_rpc(dom, home);
+	err = rdf_dom_start_nic(dom, home);
+	if (err != -EOPNOTSUPP)
+		return err;
+	if (flags & RDF_DOM_NIC) {
+		pr_err("%s: the device's atomics do not work; it cannot be used\n", rdf_dom_dev_name(dom));
+		return err;
+	}
+	if (!rdf_port_active(dom)) {
+		pr_err("%s: the device's atomics do not work, but then its port is down\n", rdf_dom_dev_name(dom));
+		return err;
+	}
+	if (home)
+		pr_warn("%s: the device's atomics do not work; this node's processor does what they would\n",
+			rdf_dom_dev_name(dom));
+	else
+		pr_warn("%s: the device's atomics do not work; only spaces of back-end rpc can be joined\n",
+			rdf_dom_dev_name(dom));
+	return rdf_dom_start_rpc(dom, home);
 }
 
 static struct rdf_dom *rdf_dom_alloc(struct net *net, const struct rdf_dom_ops *ops, void *ctx)
@@ -332,6 +407,8 @@ static struct rdf_dom *rdf_dom_alloc(struct net *net, const struct rdf_dom_ops *
 	dom->ctx = ctx;
 	mutex_init(&dom->reg_mutex);
 	spin_lock_init(&dom->lock);
+	spin_lock_init(&dom->exec_lock);
+	xa_init_flags(&dom->rights, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&dom->links);
 	init_waitqueue_head(&dom->idle);
 	return dom;
@@ -365,8 +442,6 @@ struct rdf_dom *rdf_dom_create(struct net *net, const struct sockaddr_storage *a
 	}
 	err = rdf_path_of(id, &dom->path);
 	rdma_destroy_id(id);
-	if (!err)
-		err = rdf_device_fits(dom->dev->ib, dom->path.port);
 	if (err)
 		goto detach;
 
@@ -375,13 +450,7 @@ struct rdf_dom *rdf_dom_create(struct net *net, const struct sockaddr_storage *a
 		err = PTR_ERR(dom->pd);
 		goto detach;
 	}
-	err = rdf_dom_loop_start(dom);
-	if (err)
-		goto free_pd;
-	err = rdf_dom_probe(dom);
-	/* A node that is no home posts atomics too, so it probes, but has no use for the pair afterwards. */
-	if (err || !(flags & RDF_DOM_HOME))
-		rdf_dom_loop_stop(dom);
+	err = rdf_dom_start(dom, flags);
 	if (err)
 		goto free_pd;
 
@@ -445,6 +514,11 @@ void rdf_dom_destroy(struct rdf_dom *dom)
 void *rdf_dom_ctx(struct rdf_dom *dom)
 {
 	return dom->ctx;
+}
+
+enum rdl_backend rdf_dom_backend(struct rdf_dom *dom)
+{
+	return dom->backend;
 }
 
 const char *rdf_dom_dev_name(struct rdf_dom *dom)

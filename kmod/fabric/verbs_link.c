@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "rpc.h"
 #include "verbs.h"
 
 static enum rdf_act rdf_link_dying(struct rdf_link *link, int err)
@@ -288,6 +289,7 @@ static void rdf_link_teardown(struct rdf_link *link)
 		rdf_link_loop_destroy(link);
 	rdf_chan_teardown(&link->chan[RDF_CHAN_MSG]);
 	rdf_chan_teardown(&link->chan[RDF_CHAN_OPS]);
+	rdf_rpc_flush(link);
 	/* Destroyed queue pairs report nothing more; what they did is no news about a pair that is made anew. */
 	clear_bit(RDF_QP_BROKEN, &link->qp_events);
 	clear_bit(RDF_QP_REFUSED, &link->qp_events);
@@ -397,6 +399,7 @@ struct rdf_link *rdf_link_alloc(struct rdf_dom *dom, bool loop)
 	kref_init(&link->ref);
 	link->dom = dom;
 	link->loop = loop;
+	link->backend = dom->backend;
 	spin_lock_init(&link->lock);
 	INIT_LIST_HEAD(&link->node);
 	INIT_WORK(&link->work, rdf_link_work);
@@ -521,6 +524,11 @@ void rdf_link_put(struct rdf_link *link)
 bool rdf_link_is_up(struct rdf_link *link)
 {
 	return READ_ONCE(link->state) == RDF_UP;
+}
+
+enum rdl_backend rdf_link_backend(struct rdf_link *link)
+{
+	return link->backend;
 }
 
 /*

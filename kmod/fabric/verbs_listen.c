@@ -197,7 +197,7 @@ static int rdf_port_request(struct rdf_port *port, struct rdma_cm_id *id, struct
 		err = -ENOENT;
 	else if (rdf_dom_gone(l->dom) || id->device != l->dom->dev->ib)
 		err = -ENODEV;
-	else if (!peer->responder_resources || !peer->initiator_depth)
+	else if (l->dom->backend == RDL_BACKEND_NIC && (!peer->responder_resources || !peer->initiator_depth))
 		err = -EPROTO;		/* atomics of such a peer would wait for ever */
 	else
 		err = rdma_set_ack_timeout(id, RDF_ACK_TIMEOUT);

@@ -3,11 +3,15 @@
  * The loopback pair: two queue pairs of one domain connected with each other. Through it the home's own agent reaches
  * the words in its memory (a CPU's atomics and the device's do not exclude each other), and registrations and
  * invalidations are posted on it. It is also what the device's atomics are probed on.
+ *
+ * With back-end rpc there are no queue pairs: what is posted is carried out at once, as that of a peer is, and reported
+ * later. All else of the link is the same: an error ends it and it is made again.
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 
+#include "rpc.h"
 #include "verbs.h"
 
 static int rdf_loop_modify(struct rdf_link *link, struct ib_qp *qp, u32 dest)
@@ -58,8 +62,8 @@ static int rdf_loop_modify(struct rdf_link *link, struct ib_qp *qp, u32 dest)
 			    IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Two queue pairs connected with each other, without the CM. On error nothing is left. Context: process. */
-int rdf_link_loop_make(struct rdf_link *link)
+/* Two queue pairs connected with each other, without the CM. On error nothing is left. */
+static int rdf_loop_connect(struct rdf_link *link)
 {
 	struct rdf_chan *ch = &link->chan[RDF_CHAN_OPS];
 	struct ib_qp_init_attr attr;
@@ -87,16 +91,25 @@ int rdf_link_loop_make(struct rdf_link *link)
 	err = rdf_loop_modify(link, link->loop_peer, ch->qp->qp_num);
 	if (!err)
 		err = rdf_loop_modify(link, ch->qp, link->loop_peer->qp_num);
-	if (err)
-		goto destroy;
-	link->published = true;
-	rdf_link_made(link);
-	rdf_watch_start(link);
-	return 0;
+	if (!err)
+		return 0;
 
 destroy:
 	rdf_link_loop_destroy(link);
 	return err;
+}
+
+/* Context: process. */
+int rdf_link_loop_make(struct rdf_link *link)
+{
+	int err = link->rpc ? rdf_rpc_loop_make(link) : rdf_loop_connect(link);
+
+	if (err)
+		return err;
+	link->published = true;
+	rdf_link_made(link);
+	rdf_watch_start(link);
+	return 0;
 }
 
 void rdf_link_loop_destroy(struct rdf_link *link)

@@ -2,34 +2,24 @@
 /*
  * Memory that peers reach, and their rights to it.
  *
- * The kernel's unsafe global key carries no atomics, so every right is a fast registration posted on the loopback pair.
+ * nic: the kernel's unsafe global key carries no atomics, so every right is a fast registration posted on the loopback
+ * pair. rpc: the device knows nothing of memory and rights; they are looked up by who carries requests out.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "rpc.h"
 #include "verbs.h"
-
-struct rdf_mem {
-	struct rdf_dom *dom;
-	void *va;
-	size_t size;
-	struct scatterlist sg;
-	atomic_t nr_mrs;	/* for the check at the end only */
-};
-
-struct rdf_mr {
-	struct rdf_mem *mem;
-	struct ib_mr *ib;
-};
 
 struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size)
 {
 	struct ib_device *ib = dom->dev->ib;
+	bool rpc = dom->backend == RDL_BACKEND_RPC;
 	struct rdf_mem *mem;
 
 	size = PAGE_ALIGN(size);
-	if (!size || size >> PAGE_SHIFT > ib->attrs.max_fast_reg_page_list_len)
+	if (!size || (!rpc && size >> PAGE_SHIFT > ib->attrs.max_fast_reg_page_list_len))
 		return ERR_PTR(-EINVAL);
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
 	if (!mem)
@@ -40,6 +30,8 @@ struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size)
 	mem->va = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO);
 	if (!mem->va)
 		goto free;
+	if (rpc)
+		return mem;
 	sg_init_one(&mem->sg, mem->va, size);
 	if (ib_dma_map_sg(ib, &mem->sg, 1, DMA_BIDIRECTIONAL) != 1)
 		goto free_pages;
@@ -55,7 +47,8 @@ free:
 void rdf_mem_free(struct rdf_mem *mem)
 {
 	WARN_ON(atomic_read(&mem->nr_mrs));
-	ib_dma_unmap_sg(mem->dom->dev->ib, &mem->sg, 1, DMA_BIDIRECTIONAL);
+	if (mem->dom->backend == RDL_BACKEND_NIC)
+		ib_dma_unmap_sg(mem->dom->dev->ib, &mem->sg, 1, DMA_BIDIRECTIONAL);
 	free_pages_exact(mem->va, mem->size);
 	kfree(mem);
 }
@@ -65,26 +58,16 @@ void *rdf_mem_va(struct rdf_mem *mem)
 	return mem->va;
 }
 
-struct rdf_mr *rdf_mr_reg(struct rdf_mem *mem, unsigned int access)
+static int rdf_mr_reg_nic(struct rdf_mr *mr)
 {
+	struct rdf_mem *mem = mr->mem;
 	struct rdf_dom *dom = mem->dom;
 	struct ib_reg_wr wr = { };
-	struct rdf_mr *mr;
 	int n, err;
 
-	if (access != RDF_ACCESS_ATOMIC && access != RDF_ACCESS_DATA)
-		return ERR_PTR(-EINVAL);
-	if (!dom->loop)
-		return ERR_PTR(-EINVAL);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->mem = mem;
 	mr->ib = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, mem->size >> PAGE_SHIFT);
-	if (IS_ERR(mr->ib)) {
-		err = PTR_ERR(mr->ib);
-		goto free;
-	}
+	if (IS_ERR(mr->ib))
+		return PTR_ERR(mr->ib);
 	/* PAGE_SIZE always: rxe had other sizes wrong for long. */
 	n = ib_map_mr_sg(mr->ib, &mem->sg, 1, NULL, PAGE_SIZE);
 	if (n != 1) {
@@ -101,24 +84,46 @@ struct rdf_mr *rdf_mr_reg(struct rdf_mem *mem, unsigned int access)
 	wr.key = mr->ib->rkey;
 	/* A device that writes atomics' results needs the local right as well. */
 	wr.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ;
-	wr.access |= access == RDF_ACCESS_ATOMIC ? IB_ACCESS_REMOTE_ATOMIC : IB_ACCESS_REMOTE_WRITE;
+	wr.access |= mr->access == RDF_ACCESS_ATOMIC ? IB_ACCESS_REMOTE_ATOMIC : IB_ACCESS_REMOTE_WRITE;
 
 	mutex_lock(&dom->reg_mutex);
 	err = rdf_loop_exec(dom->loop, &wr.wr);
 	mutex_unlock(&dom->reg_mutex);
 	if (err)
 		goto dereg;
-	atomic_inc(&mem->nr_mrs);
-	return mr;
+	mr->to = (struct rdf_addr){ .addr = mr->ib->iova, .rkey = mr->ib->rkey };
+	return 0;
 
 dereg:
 	ib_dereg_mr(mr->ib);
-free:
-	kfree(mr);
-	return ERR_PTR(err);
+	return err;
 }
 
-void rdf_mr_dereg(struct rdf_mr *mr)
+struct rdf_mr *rdf_mr_reg(struct rdf_mem *mem, unsigned int access)
+{
+	struct rdf_dom *dom = mem->dom;
+	struct rdf_mr *mr;
+	int err;
+
+	if (access != RDF_ACCESS_ATOMIC && access != RDF_ACCESS_DATA)
+		return ERR_PTR(-EINVAL);
+	if (!dom->loop)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem = mem;
+	mr->access = access;
+	err = dom->backend == RDL_BACKEND_RPC ? rdf_rpc_grant(mr) : rdf_mr_reg_nic(mr);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	atomic_inc(&mem->nr_mrs);
+	return mr;
+}
+
+static void rdf_mr_dereg_nic(struct rdf_mr *mr)
 {
 	struct rdf_dom *dom = mr->mem->dom;
 	struct ib_send_wr wr = {
@@ -136,11 +141,19 @@ void rdf_mr_dereg(struct rdf_mr *mr)
 		mutex_unlock(&dom->reg_mutex);
 	}
 	ib_dereg_mr(mr->ib);
+}
+
+void rdf_mr_dereg(struct rdf_mr *mr)
+{
+	if (mr->mem->dom->backend == RDL_BACKEND_RPC)
+		rdf_rpc_revoke(mr);
+	else
+		rdf_mr_dereg_nic(mr);
 	atomic_dec(&mr->mem->nr_mrs);
 	kfree(mr);
 }
 
 struct rdf_addr rdf_mr_addr(struct rdf_mr *mr)
 {
-	return (struct rdf_addr){ .addr = mr->ib->iova, .rkey = mr->ib->rkey };
+	return mr->to;
 }

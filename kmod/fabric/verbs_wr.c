@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One-sided operations: from the caller to the send queue and back.
+ * One-sided operations: from the caller to the send queue and back, by the device or (rpc.c) by request and answer.
  *
  * An operation that was taken is always in exactly one place: link->deferred (not posted yet), the send queue,
  * link->held (a fault point delays its report), or with its owner again. A completion is known by its wr_cqe and its
@@ -8,6 +8,7 @@
  */
 #include <linux/slab.h>
 
+#include "rpc.h"
 #include "verbs.h"
 
 static enum dma_data_direction rdf_op_dir(const struct rdf_op *op)
@@ -15,14 +16,9 @@ static enum dma_data_direction rdf_op_dir(const struct rdf_op *op)
 	return op->opcode == RDF_OP_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-static bool rdf_op_atomic(const struct rdf_op *op)
-{
-	return op->opcode == RDF_OP_CAS || op->opcode == RDF_OP_FAA;
-}
-
 static void rdf_op_unmap(struct rdf_link *link, struct rdf_op *op)
 {
-	if (!rdf_op_atomic(op))
+	if (!rdf_op_atomic(op) && !link->rpc)
 		ib_dma_unmap_single(rdf_ib(link), op->dma, op->len, rdf_op_dir(op));
 }
 
@@ -42,8 +38,6 @@ static enum rdf_outcome rdf_op_outcome(const struct rdf_op *op, enum ib_wc_statu
 	return op->opcode == RDF_OP_WRITE && op->len > RDF_ONE_PACKET ? RDF_AMBIGUOUS : RDF_FAILED;
 }
 
-static void rdf_pump_ops(struct rdf_link *link);
-
 static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rdf_op *op = container_of(wc->wr_cqe, struct rdf_op, cqe);
@@ -57,14 +51,20 @@ static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 		op->old = status == IB_WC_SUCCESS ? READ_ONCE(*(u64 *)(page_address(link->slot_pages) + off)) : 0;
 	}
 	rdf_op_unmap(link, op);
+	rdf_op_finish(link, op, status);
+}
 
+/* The operation, which is in no list any more, ended with @status: its outcome, and what that means for its link. */
+void rdf_op_finish(struct rdf_link *link, struct rdf_op *op, enum ib_wc_status status)
+{
 	if (status == IB_WC_SUCCESS && (op->undone || rdf_fault(RDF_FAULT_op_ambig)))
 		status = IB_WC_RETRY_EXC_ERR;
 	op->status = status;
 	op->outcome = rdf_op_outcome(op, status);
 
 	spin_lock_bh(&link->lock);
-	__clear_bit(op->slot, link->slots);
+	if (!link->rpc)
+		__clear_bit(op->slot, link->slots);
 	link->posted--;
 	if (status == IB_WC_SUCCESS && rdf_fault(RDF_FAULT_op_stall)) {
 		op->status = IB_WC_RETRY_EXC_ERR;
@@ -81,7 +81,7 @@ static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 		rdf_count(link->dom, RDF_STAT_ambiguous);
 	if (status != IB_WC_SUCCESS)
 		rdf_link_wc_error_locked(link, status);
-	rdf_pump_ops(link);
+	rdf_ops_pump(link);
 	if (rdf_fault(RDF_FAULT_op_delay)) {
 		list_add_tail(&op->node, &link->held);
 		queue_delayed_work(rdf_wq, &link->held_work, msecs_to_jiffies(rdf_fault_ms(RDF_FAULT_op_delay)));
@@ -90,6 +90,22 @@ static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	spin_unlock_bh(&link->lock);
 	op->done(op);
+}
+
+/* The first time that something of @op is sent. */
+void rdf_op_count_posted(struct rdf_link *link, struct rdf_op *op)
+{
+	static const enum rdf_stat stat[] = {
+		[RDF_OP_CAS] = RDF_STAT_cas,
+		[RDF_OP_FAA] = RDF_STAT_faa,
+		[RDF_OP_READ] = RDF_STAT_read,
+		[RDF_OP_WRITE] = RDF_STAT_write,
+	};
+
+	lockdep_assert_held(&link->lock);
+	op->posted = true;
+	link->posted++;
+	rdf_count(link->dom, stat[op->opcode]);
 }
 
 static int rdf_op_post(struct rdf_link *link, struct rdf_op *op, unsigned int slot)
@@ -137,19 +153,17 @@ static int rdf_op_post(struct rdf_link *link, struct rdf_op *op, unsigned int sl
  * Post from the list, in order, while there are slots. What could not be posted stays there and fails when the link
  * ends.
  */
-static void rdf_pump_ops(struct rdf_link *link)
+void rdf_ops_pump(struct rdf_link *link)
 {
-	static const enum rdf_stat stat[] = {
-		[RDF_OP_CAS] = RDF_STAT_cas,
-		[RDF_OP_FAA] = RDF_STAT_faa,
-		[RDF_OP_READ] = RDF_STAT_read,
-		[RDF_OP_WRITE] = RDF_STAT_write,
-	};
 	struct rdf_op *op;
 	unsigned int slot;
 	int err;
 
 	lockdep_assert_held(&link->lock);
+	if (link->rpc) {
+		rdf_rpc_pump(link);
+		return;
+	}
 	while (link->state == RDF_UP && !list_empty(&link->deferred)) {
 		slot = find_first_zero_bit(link->slots, RDF_OP_SLOTS);
 		if (slot >= RDF_OP_SLOTS)
@@ -162,10 +176,8 @@ static void rdf_pump_ops(struct rdf_link *link)
 			rdf_link_fail_locked(link, err);
 			return;
 		}
-		op->posted = true;
 		__set_bit(slot, link->slots);
-		link->posted++;
-		rdf_count(link->dom, stat[op->opcode]);
+		rdf_op_count_posted(link, op);
 	}
 }
 
@@ -177,9 +189,10 @@ static int rdf_op_submit(struct rdf_link *link, struct rdf_op *op)
 	op->link = link;
 	op->posted = false;
 	op->undone = false;
+	op->asked = 0;
 	op->old = 0;
 	list_add_tail(&op->node, &link->deferred);
-	rdf_pump_ops(link);
+	rdf_ops_pump(link);
 	if (!op->posted)
 		rdf_count(link->dom, RDF_STAT_deferred);
 	return 0;
@@ -193,11 +206,16 @@ static int rdf_atomic(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode 
 	if (!IS_ALIGNED(to.addr, sizeof(u64)))
 		return -EINVAL;
 	spin_lock_bh(&link->lock);
+	if (rdf_rpc_is_asked(link)) {
+		err = -EINVAL;
+		goto unlock;
+	}
 	op->opcode = opcode;
 	op->to = to;
 	op->arg[0] = a;
 	op->arg[1] = b;
 	err = rdf_op_submit(link, op);
+unlock:
 	spin_unlock_bh(&link->lock);
 	return err;
 }
@@ -223,10 +241,17 @@ static int rdf_rw(struct rdf_link *link, struct rdf_op *op, enum rdf_opcode opco
 	/* The domain, and so the device, may be gone with the link. */
 	if (link->state != RDF_UP)
 		goto unlock;
+	err = -EINVAL;
+	if (rdf_rpc_is_asked(link))
+		goto unlock;
 	op->opcode = opcode;
 	op->to = to;
 	op->buf = buf;
 	op->len = len;
+	if (link->rpc) {
+		err = rdf_op_submit(link, op);
+		goto unlock;
+	}
 	op->dma = ib_dma_map_single(rdf_ib(link), buf, len, rdf_op_dir(op));
 	err = -ENOMEM;
 	if (ib_dma_mapping_error(rdf_ib(link), op->dma))
@@ -342,6 +367,8 @@ int rdf_wr_alloc(struct rdf_link *link)
 	struct ib_device *ib = rdf_ib(link);
 	u64 dma;
 
+	if (link->loop && link->backend == RDL_BACKEND_RPC)
+		return rdf_rpc_alloc(link);
 	link->slot_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(RDF_SLOT_BYTES));
 	if (!link->slot_pages)
 		return -ENOMEM;
@@ -358,6 +385,7 @@ void rdf_wr_map_free(struct rdf_link *link)
 	if (link->slot_dma)
 		ib_dma_unmap_single(rdf_ib(link), link->slot_dma, RDF_SLOT_BYTES, DMA_FROM_DEVICE);
 	link->slot_dma = 0;
+	rdf_rpc_map_free(link);
 	rdf_msg_map_free(link);
 }
 
@@ -365,5 +393,6 @@ void rdf_wr_free(struct rdf_link *link)
 {
 	if (link->slot_pages)
 		__free_pages(link->slot_pages, get_order(RDF_SLOT_BYTES));
+	rdf_rpc_free(link);
 	rdf_msg_free(link);
 }

@@ -97,7 +97,7 @@ static void sample(struct rdl_msg *m, u8 type)
 		p->max_nodes = cpu_to_le16(64);
 		p->lease_ms = cpu_to_le32(5000);
 		p->kind = RDL_KIND_SPIN;
-		p->backend = RDL_BACKEND_NIC;
+		p->backend = RDL_BACKEND_NIC + bits(1);
 		p->gen = cpu_to_le16(1);
 		p->resumed = bits(1);
 		break;

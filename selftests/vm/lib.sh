@@ -168,7 +168,7 @@ netem()
 	tc qdisc change dev eth0 root netem limit 10000 $*
 }
 
-! grep -qE '\<netem(_of| o[nf])' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
+! grep -qE '\<(netem(_of| o[nf])|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
 
 # link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
 # message again until the rdma link is made anew (admin-guide, "What goes wrong"). cable_out is a cable pulled.
@@ -181,8 +181,8 @@ rxe_active() { /sbin/rdma link show rxe0/1 | grep -q 'state ACTIVE'; }
 
 # --- the module ----------------------------------------------------------
 
-# load_rdlock [PARAMETER=VALUE...]
-load_rdlock() { modprobe rdlock "$@"; }
+# load_rdlock [PARAMETER=VALUE...]; with BACKEND set, spaces made here have that one.
+load_rdlock() { modprobe rdlock ${BACKEND:+backend=$BACKEND} "$@"; }
 unload_rdlock() { rmmod rdlock; }
 
 # dmesg_has PATTERN
@@ -212,32 +212,49 @@ both_join()
 	sync joined
 }
 
+# in_turn LOAD ROUNDS: that load with one kind after the other, in a space whose words the home's processor changes.
+in_turn()
+{
+	local kind
+	both_join
+	check "the home's processor does it" grep -q '"atomics": *"cpu"' <<-EOF
+		$(rdlock -j space show t)
+	EOF
+	for kind in spin fair ticket mcs; do
+		"$1" "$kind" "$kind" "$2"
+	done
+}
+
 # exclusion_of KIND: nothing but the lock protects a cell.
 exclusion_of()
 {
-	local kind="$1" peer rounds limit status
 	plan 8
+	both_join
+	exclusion "$1" x "$(scaled 10000)"
+}
+
+# exclusion KIND KEY ROUNDS: six points on each node
+exclusion()
+{
+	local kind="$1" key="$2" rounds="$3" peer limit status
 	peer=$((1 - NODE))
-	rounds=$(scaled 10000)
 	# What a tenth of the slowest rate that was ever seen takes: a hang ends here, not at the scenario's end.
 	limit=$((60 + rounds / 20))
 
-	both_join
-
-	timeout -s KILL $limit hammer lock x -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
+	timeout -s KILL $limit hammer lock "$key" -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
 	status=$?
-	check "no second owner, no old token" [ $status = 0 ]
+	check "$kind: no second owner, no old token" [ $status = 0 ]
 	diag "$(cat /tmp/hammer /tmp/errors)"
 	put "done$NODE" "$(hammer_word "done")"
-	check "every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
+	check "$kind: every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
 	sync worked 900
-	check "so did the peer's" [ "$(get "done$peer")" = "$rounds" ]
-	check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]
+	check "$kind: so did the peer's" [ "$(get "done$peer")" = "$rounds" ]
+	check "$kind: the cell is the sum" [ "$(rdlock counter get "t/$key:0")" = $((rounds * 2)) ]
 	sync summed
-	check "the token of the last grant is in its cell" [ "$(rdlock counter get t/x:1)" != 0 ]
+	check "$kind: the token of the last grant is in its cell" [ "$(rdlock counter get "t/$key:1")" != 0 ]
 	sync last
 	# The control: what the same load is without the lock.
-	hammer free y -t 4 -n 100 -p 1000 >/tmp/hammer 2>/tmp/errors
+	hammer free "y$key" -t 4 -n 100 -p 1000 >/tmp/hammer 2>/tmp/errors
 	check "without the lock the same load fails" grep -q 'count changed under the lock' /tmp/errors
 	sync end
 }
@@ -245,60 +262,71 @@ exclusion_of()
 # netem_of KIND: the same on a bad network.
 netem_of()
 {
-	local kind="$1" peer rounds limit status
 	plan 8
-	peer=$((1 - NODE))
+	both_join
 	# 20 000 acquisitions in all.
-	rounds=$(scaled 10000)
+	bad_network "$1" x "$(scaled 10000)"
+}
+
+# bad_network KIND KEY ROUNDS: six points on each node
+bad_network()
+{
+	local kind="$1" key="$2" rounds="$3" peer limit status
+	peer=$((1 - NODE))
 	limit=$((120 + rounds / 4))
 
-	both_join
-	check "the network gets bad" netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
+	check "$kind: the network gets bad" netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
 	sync bad
 
-	timeout -s KILL $limit hammer lock x -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
+	timeout -s KILL $limit hammer lock "$key" -k "$kind" -t 4 -n "$rounds" >/tmp/hammer 2>/tmp/errors
 	status=$?
-	check "no second owner, no old token" [ $status = 0 ]
+	check "$kind: no second owner, no old token" [ $status = 0 ]
 	diag "$(cat /tmp/hammer /tmp/errors)"
-	check "every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
+	check "$kind: every owner got through" [ "$(hammer_word "done")" = "$rounds" ]
 	put "done$NODE" "$(hammer_word "done")"
 	sync worked 2900
 	netem off
-	check "frames were lost" expect_fail [ "$(get "done$peer")" = 0 ]
+	check "$kind: frames were lost" expect_fail [ "$(get "done$peer")" = 0 ]
 	sync clean
-	check "the cell is the sum" [ "$(rdlock counter get t/x:0)" = $((rounds * 2)) ]
-	check "the link was not given up" expect_fail grep -q 'unknown=[1-9]' /tmp/hammer
+	check "$kind: the cell is the sum" [ "$(rdlock counter get "t/$key:0")" = $((rounds * 2)) ]
+	check "$kind: the link was not given up" expect_fail grep -q 'unknown=[1-9]' /tmp/hammer
 	sync end
 }
 
 # killstorm_of KIND: owners and waiters are killed.
 killstorm_of()
 {
-	local kind="$1" kills limit status turn
+	local kills
 	plan 8
 	kills=$(scaled 1000)
 	[ "$kills" -ge 40 ] || kills=40
+	both_join
+	killstorm "$1" x "$kills"
+	check "the module unloads" unload_rdlock
+	sync end
+}
+
+# killstorm KIND KEY KILLS: five points on each node
+killstorm()
+{
+	local kind="$1" key="$2" kills="$3" limit status turn
 	limit=$((60 + kills / 4))
 
-	both_join
-
-	timeout -s KILL $limit holder storm x -k "$kind" -t 6 -n "$kills" >/tmp/storm 2>&1
+	timeout -s KILL $limit holder storm "$key" -k "$kind" -t 6 -n "$kills" >/tmp/storm 2>&1
 	status=$?
 	diag "$(cat /tmp/storm)"
-	check "every victim is gone at once" [ $status = 0 ]
-	check "some held the lock" [ "$(storm_word holding)" -gt 0 ]
-	check "some waited for it" [ "$(storm_word waiting)" -gt 0 ]
+	check "$kind: every victim is gone at once" [ $status = 0 ]
+	check "$kind: some held the lock" [ "$(storm_word holding)" -gt 0 ]
+	check "$kind: some waited for it" [ "$(storm_word waiting)" -gt 0 ]
 	sync over 1400
 	# One at a time: a second of patience each.
 	for turn in 0 1; do
 		if [ $turn = "$NODE" ]; then
-			check "the lock is there at once" rdlock run t/x -w 1 -- true
+			check "$kind: the lock is there at once" rdlock run "t/$key" -w 1 -- true
 		fi
 		sync "turn$turn"
 	done
-	check "nobody is left in the list" wait_for 2 nobody_waits
+	check "$kind: nobody is left in the list" wait_for 2 nobody_waits
 	diag "$(cat /sys/kernel/debug/rdlock/t/locks)"
 	sync looked
-	check "the module unloads" unload_rdlock
-	sync end
 }

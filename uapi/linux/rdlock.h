@@ -302,7 +302,7 @@ enum rdlock_space_state {
  * @out_members: at the home: nodes with a session, itself included; elsewhere 2 or, without a session, 1
  * @out_openers: space fds, lock fds, counter fds and kernel users on this node
  * @out_kind: default kind
- * @out_backend: 1: atomics are done by the device
+ * @out_backend: 1: atomics are done by the device; 2: by the home's processor; 0: not known yet
  * @out_mode: permission bits
  * @out_uid: owner in the caller's user namespace
  * @out_gid: group

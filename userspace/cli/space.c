@@ -17,6 +17,13 @@
 
 #define LEN(a)	(sizeof(a) / sizeof(*(a)))
 
+static const char *backend_word(uint32_t backend)
+{
+	static const char * const words[] = { "unknown", "device", "cpu" };
+
+	return words[backend < sizeof(words) / sizeof(*words) ? backend : 0];
+}
+
 static const char *state_word(unsigned int state)
 {
 	static const char * const words[] = {
@@ -244,7 +251,7 @@ static void put_stat(const struct rdlock_space_stat *s, bool list)
 	out_str("address", list ? "%-22s " : "address    %s\n", rdlock_addr_format(&s->out_addr, addr));
 	snprintf(word, sizeof(word), "%.31s", (const char *)s->out_dev);
 	out_str("device", list ? "%s\n" : "device     %s\n", *word ? word : "-");
-	out_str("atomics", list ? NULL : "atomics    %s\n", s->out_backend == 1 ? "device" : "cpu");
+	out_str("atomics", list ? NULL : "atomics    %s\n", backend_word(s->out_backend));
 	out_str("kind", list ? NULL : "kind       %s\n", kind_word(s->out_kind));
 	out_str("waiting", list ? NULL : "waiting    %s\n", wait_word(s->out_wait));
 	out_u64("rtt_ns", list ? NULL : "round trip %s ns\n", s->out_rtt);

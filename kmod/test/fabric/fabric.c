@@ -11,6 +11,8 @@
 #include "../../fabric/verbs_mem.c"
 #include "../../fabric/verbs_msg.c"
 #include "../../fabric/verbs_wr.c"
+#include "../../fabric/rpc.c"
+#include "../../fabric/rpc_serve.c"
 #include "../../fabric/fault.c"
 
 #include "test.h"
@@ -251,6 +253,71 @@ int rdf_test_bad_message(struct rdf_link *link, int how)
 		link->credits--;
 		link->tx_posted++;
 	}
+unlock:
+	spin_unlock_bh(&link->lock);
+	return err;
+}
+
+/*
+ * A request that no peer of ours sends, or, from the passive end, an answer that nobody waits for. 0..6: nonsense; 7,
+ * 8: refused; 9: an answer.
+ */
+int rdf_test_bad_rpc(struct rdf_link *link, struct rdf_addr to, int how)
+{
+	u32 len = sizeof(struct rdf_rpc_msg);
+	struct rdf_rpc_msg *m;
+	struct rdf_rpc_tx *tx;
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&link->lock);
+	if (link->state != RDF_UP || !link->rpc)
+		goto unlock;
+	err = -ENOBUFS;
+	tx = rdf_rpc_tx_take(link->rpc);
+	if (!tx)
+		goto unlock;
+	m = rdf_rpc_tx_msg(link->rpc, tx);
+	*m = (struct rdf_rpc_msg){
+		.magic = cpu_to_le16(RDF_RPC_MAGIC), .what = RDF_RPC_FAA, .slot = cpu_to_le32(tx->no),
+		.addr = cpu_to_le64(to.addr), .rkey = cpu_to_le32(to.rkey), .arg = { cpu_to_le64(1) },
+	};
+	switch (how) {
+	case 0:
+		m->magic = 0;
+		break;
+	case 1:
+		m->what = 0;
+		break;
+	case 2:
+		len--;
+		break;
+	case 3:		/* an atomic has no data */
+		len++;
+		break;
+	case 4:		/* more than there is */
+		m->what = RDF_RPC_WRITE;
+		m->len = cpu_to_le32(8);
+		break;
+	case 5:		/* more than an answer can have */
+		m->what = RDF_RPC_READ;
+		m->len = cpu_to_le32(RDF_RPC_DATA + 1);
+		break;
+	case 6:
+		m->what = RDF_RPC_READ;
+		break;
+	case 7:		/* rdf_faa() would not have taken it */
+		m->addr = cpu_to_le64(to.addr + 4);
+		break;
+	case 8:		/* around the end of all addresses */
+		m->what = RDF_RPC_READ;
+		m->addr = cpu_to_le64(-8ull);
+		m->len = cpu_to_le32(16);
+		break;
+	case 9:
+		m->what = RDF_RPC_DONE;
+		break;
+	}
+	err = rdf_rpc_tx_post(link, tx, len);
 unlock:
 	spin_unlock_bh(&link->lock);
 	return err;

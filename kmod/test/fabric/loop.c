@@ -387,6 +387,36 @@ static int rdf_test_killed(struct rdf_link *loop)
 	return 0;
 }
 
+static struct rdf_test_target rdf_test_own(struct rdf_link *loop)
+{
+	return (struct rdf_test_target){
+		.link = loop,
+		.word = rdf_mr_addr(rdf_test.own_word),
+		.data = rdf_mr_addr(rdf_test.own_data),
+	};
+}
+
+/* Each is refused and changes nothing, and each time the pair is made again. */
+static int rdf_test_refusals(struct rdf_link *loop)
+{
+	u64 first = rdf_test_word(0), second = rdf_test_word(1), now;
+	struct rdf_test_target t = rdf_test_own(loop);
+	int how, err;
+
+	for (how = 0; ; how++) {
+		err = rdf_test_refusal(&t, how);
+		if (err)
+			return err == -ERANGE ? 0 : err;
+		now = rdf_test_word(1);
+		EXPECT(rdf_test_word(0) == first);
+		EXPECT(now == second);
+		err = rdf_test_loop_back(loop);
+		if (err)
+			return err;
+		second = rdf_test_word(1);	/* rdf_test_loop_back() tries it on that word */
+	}
+}
+
 int rdf_test_loop(const char *name)
 {
 	static const struct {
@@ -402,8 +432,10 @@ int rdf_test_loop(const char *name)
 		{ "no_atomic", rdf_test_no_atomic },
 		{ "stale", rdf_test_stale },
 		{ "killed", rdf_test_killed },
+		{ "refusals", rdf_test_refusals },
 		{ "back", rdf_test_loop_back },
 	};
+	struct rdf_test_target t;
 	int i;
 
 	if (!rdf_test.dom || !rdf_dom_loop(rdf_test.dom))
@@ -411,5 +443,6 @@ int rdf_test_loop(const char *name)
 	for (i = 0; i < ARRAY_SIZE(tests); i++)
 		if (!strcmp(tests[i].name, name))
 			return tests[i].run(rdf_dom_loop(rdf_test.dom));
-	return -ENOENT;
+	t = rdf_test_own(rdf_dom_loop(rdf_test.dom));
+	return rdf_test_contract(&t, name);
 }

@@ -72,7 +72,7 @@ static int rdf_test_home(const struct sockaddr_storage *addr)
 
 	if (rdf_test.dom)
 		return -EBUSY;
-	rdf_test.dom = rdf_dom_create(&init_net, addr, RDF_DOM_HOME, 5000, &rdf_test_dom_ops, NULL);
+	rdf_test.dom = rdf_dom_create(&init_net, addr, RDF_DOM_HOME | rdf_test.backend, 5000, &rdf_test_dom_ops, NULL);
 	if (IS_ERR(rdf_test.dom)) {
 		err = PTR_ERR(rdf_test.dom);
 		rdf_test.dom = NULL;
@@ -137,10 +137,17 @@ static int rdf_test_link_command(char **argv)
 	struct rdf_test_link *l = rdf_test_nth(argv, 1);
 	const char *cmd = argv[0];
 	u32 n = rdf_test_num(argv, 2, 1);
+	struct rdf_test_target t;
 	struct rdf_addr to;
 
 	if (!l)
 		return -ENOENT;
+	t = (struct rdf_test_target){ .link = l->link, .word = l->word, .data = l->data };
+	/* contract LINK NAME: see contract.c; refusal LINK HOW */
+	if (!strcmp(cmd, "contract"))
+		return argv[2] ? rdf_test_contract(&t, argv[2]) : -EINVAL;
+	if (!strcmp(cmd, "refusal"))
+		return rdf_test_refusal(&t, n);
 	if (!strcmp(cmd, "up"))
 		return rdf_test_wait(&l->up, argv);
 	if (!strcmp(cmd, "down"))
@@ -184,6 +191,9 @@ static int rdf_test_link_command(char **argv)
 	/* wc LINK STATUS [STATUS] */
 	if (!strcmp(cmd, "wc"))
 		return rdf_test_wc(l->link, n, rdf_test_num(argv, 3, 0));
+	/* badrpc LINK HOW: a wrong request, or from the passive end a wrong answer */
+	if (!strcmp(cmd, "badrpc"))
+		return rdf_test_bad_rpc(l->link, l->word, n);
 	/* badmsg LINK HOW */
 	if (!strcmp(cmd, "badmsg"))
 		return rdf_test_bad_message(l->link, n);
@@ -199,6 +209,13 @@ static int rdf_test_command(char **argv)
 		if (!argv[1] || !argv[2] || rdf_test_addr(argv[1], argv[2], &addr))
 			return -EINVAL;
 		return *cmd == 'h' ? rdf_test_home(&addr) : rdf_test_node(&addr);
+	}
+	/* backend auto|nic|rpc: of the next home */
+	if (!strcmp(cmd, "backend")) {
+		if (!argv[1])
+			return -EINVAL;
+		rdf_test.backend = *argv[1] == 'n' ? RDF_DOM_NIC : *argv[1] == 'r' ? RDF_DOM_RPC : 0;
+		return 0;
 	}
 	if (!strcmp(cmd, "close")) {
 		rdf_test_close();
@@ -288,6 +305,8 @@ static int rdf_test_status_show(struct seq_file *m, void *v)
 
 	mutex_lock(&rdf_test.mutex);
 	seq_printf(m, "dom=%s\n", rdf_test.dom ? rdf_dom_dev_name(rdf_test.dom) : "none");
+	if (rdf_test.dom)
+		seq_printf(m, "backend=%s\n", rdf_dom_backend(rdf_test.dom) == RDL_BACKEND_NIC ? "nic" : "rpc");
 	seq_printf(m, "gone=%d\nlinks=%d\n", atomic_read(&rdf_test.gone), rdf_test.nr_links);
 	seq_printf(m, "ok=%llu\nfailed=%llu\nambiguous=%llu\nrefused=%llu\n", rdf_test.ok, rdf_test.failed,
 		   rdf_test.ambiguous, rdf_test.refused);
@@ -312,6 +331,7 @@ static int __init rdf_test_init(void)
 	int err;
 
 	mutex_init(&rdf_test.mutex);
+	rdf_test.backend = RDF_DOM_NIC;
 	INIT_WORK(&rdf_test_gone_work, rdf_test_gone_fn);
 	rdf_test_wq = alloc_workqueue("rdf_test", WQ_UNBOUND, 0);
 	if (!rdf_test_wq)

@@ -53,6 +53,7 @@ struct rdf_test {
 	struct rdf_mr *own_data;
 	struct rdf_test_link *links[RDF_TEST_LINKS];
 	int nr_links;
+	unsigned int backend;		/* RDF_DOM_* of the next home */
 	int refuse;			/* errno with which requests are refused */
 	bool keep;			/* ->recv() keeps what it gets */
 	atomic_t gone;			/* device_gone calls */
@@ -90,16 +91,26 @@ struct rdf_test_op {
 	u64 buf;
 };
 
+/* A link, and what of the home's memory may be used through it. */
+struct rdf_test_target {
+	struct rdf_link *link;
+	struct rdf_addr word;
+	struct rdf_addr data;
+};
+
 int rdf_test_run(struct rdf_link *link, enum rdf_opcode opcode, struct rdf_addr to, u32 total, u32 window);
 int rdf_test_op(struct rdf_link *link, enum rdf_opcode opcode, struct rdf_addr to, u64 a, u64 b, u64 *old);
 int rdf_test_rw(struct rdf_link *link, bool write, struct rdf_addr to, void *buf, u32 len);
 int rdf_test_loop(const char *name);
+int rdf_test_contract(struct rdf_test_target *t, const char *name);
+int rdf_test_refusal(struct rdf_test_target *t, unsigned int how);
 
 int rdf_test_matrix(void);
 int rdf_test_inject(struct rdf_link *link, int c, int event);
 int rdf_test_qp_event(struct rdf_link *link, int c, int event);
 int rdf_test_wc(struct rdf_link *link, int first, int second);
 int rdf_test_bad_message(struct rdf_link *link, int how);
+int rdf_test_bad_rpc(struct rdf_link *link, struct rdf_addr to, int how);
 int rdf_test_stranger(struct rdf_dom *dom, const struct sockaddr_storage *dst, int how);
 
 extern const struct rdf_link_ops rdf_test_link_ops;

@@ -288,7 +288,8 @@ class Image:
         cpio = Cpio()
         files, kos = self.find_needs(scenario.needs)
         cpio.file("vm/main", slurp(os.path.join(self.source, "main")))
-        cpio.file("vm/lib.sh", slurp(os.path.join(self.source, "lib.sh")))
+        for name in ("lib.sh", "fabric.sh"):
+            cpio.file(f"vm/{name}", slurp(os.path.join(self.source, name)))
         cpio.file("vm/profile", b". /vm/lib.sh\nPS1='node$NODE# '\n")
         cpio.file("vm/test.sh", slurp(scenario.path), 0o755)
         cpio.file("vm/vmctl", slurp(vmctl), 0o755)
