@@ -2,7 +2,7 @@
 /*
  * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
  *
- *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE [--include FILE]]
+ *	sim [--seed N] [--nodes N] [--seconds N] [--worlds N] [--mutants] [--json FILE]
  *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
  *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
  *	sim --table | --dot				the state table
@@ -23,8 +23,9 @@
 static struct world world;
 static struct coverage cov;
 static int passed, failed, skipped, number;
-static int killed;		/* mutants */
+static int violations;
 static int opt_nodes;
+static u64 opt_worlds;	/* at most so many */
 
 /* A mutant that lives is not caught by worlds of its sort. */
 static bool spin_world(u64 seed, const char **why);
@@ -44,6 +45,8 @@ static const struct mutant {
 };
 
 #define N_MUTANTS ((int)ARRAY_SIZE(mutants))
+
+static bool killed[N_MUTANTS];
 
 static u64 clock_ns(void)
 {
@@ -105,9 +108,10 @@ static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 		if (!ok) {
 			printf("# world %llu: %s\n", (unsigned long long)seed, world.why);
 			replay_line(seed);
+			violations++;
 		}
 		seed++;
-	} while (ok && (clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
+	} while (ok && (!opt_worlds || cov.worlds < opt_worlds) && (opt_worlds || clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
 	*next = seed;
 	snprintf(note, sizeof(note), "%llu worlds, %llu steps, %llu grants, %llu recoveries",
 		 (unsigned long long)cov.worlds, (unsigned long long)cov.steps, (unsigned long long)cov.grants,
@@ -238,45 +242,27 @@ static void all_mutants(void)
 			snprintf(note, sizeof(note), "caught by seed %llu: %s", (unsigned long long)seed, why);
 		else
 			snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
-		killed += !!seed;
+		killed[i] = seed;
 		result(seed, name, note);
 	}
 }
 
-/* What another program has to say in the same summary. */
-static void include(FILE *to, const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char line[256];
-
-	if (!f) {
-		perror(path);
-		failed++;
-		return;
-	}
-	while (fgets(line, sizeof(line), f))
-		fputs(line, to);
-	fclose(f);
-}
-
-static void summary(const char *path, const char *other, u64 first, u64 next, u64 started)
+static void summary(const char *path, u64 first, u64 next, u64 started)
 {
 	FILE *f = fopen(path, "w");
+	const char *comma = "";
+	int i;
 
 	if (!f) {
 		perror(path);
 		failed++;
 		return;
 	}
-	fprintf(f, "{\n");
-	if (other)
-		include(f, other);
-	fprintf(f, "  \"passed\": %d,\n  \"failed\": %d,\n  \"skipped\": %d,\n", passed, failed, skipped);
+	fprintf(f, "{\n  \"seeds\": %llu,\n  \"events\": %llu,\n  \"violations\": %d,\n", (unsigned long long)(next - first),
+		(unsigned long long)cov.steps, violations);
 	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
 		(unsigned long long)next);
 #define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
-	FIELD(worlds);
-	FIELD(steps);
 	FIELD(grants);
 	FIELD(local);
 	FIELD(recoveries);
@@ -286,8 +272,15 @@ static void summary(const char *path, const char *other, u64 first, u64 next, u6
 	FIELD(lost);
 	FIELD(rolls);
 #undef FIELD
-	fprintf(f, "  \"mutants\": { \"total\": %d, \"killed\": %d },\n", N_MUTANTS, killed);
-	fprintf(f, "  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions, (clock_ns() - started) / 1e9);
+	fprintf(f, "  \"mutants\": %d,\n  \"mutants_killed\": [", N_MUTANTS);
+	for (i = 0; i < N_MUTANTS; i++) {
+		if (!killed[i])
+			continue;
+		fprintf(f, "%s%d", comma, mutants[i].nr);
+		comma = ", ";
+	}
+	fprintf(f, "],\n  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions,
+		(clock_ns() - started) / 1e9);
 	fclose(f);
 }
 
@@ -323,7 +316,8 @@ int main(int argc, char **argv)
 		{ "nodes", required_argument, NULL, 'n' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "json", required_argument, NULL, 'j' },
-		{ "include", required_argument, NULL, 'i' },
+		{ "worlds", required_argument, NULL, 'w' },
+		{ "mutants", no_argument, NULL, 'M' },
 		{ "mutant", required_argument, NULL, 'm' },
 		{ "small", required_argument, NULL, 'S' },
 		{ "trace", no_argument, NULL, 'T' },
@@ -332,8 +326,8 @@ int main(int argc, char **argv)
 		{ },
 	};
 	u64 seed = 0, seconds = 20, next, started = clock_ns();
-	const char *json = NULL, *other = NULL;
-	bool tracing = false;
+	const char *json = NULL;
+	bool tracing = false, with_mutants = false;
 	int c, small = 0;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -350,8 +344,11 @@ int main(int argc, char **argv)
 		case 'j':
 			json = optarg;
 			break;
-		case 'i':
-			other = optarg;
+		case 'w':
+			opt_worlds = strtoull(optarg, NULL, 0);
+			break;
+		case 'M':
+			with_mutants = true;
 			break;
 		case 'm':
 			sim_bust = atoi(optarg);
@@ -383,13 +380,14 @@ int main(int argc, char **argv)
 		return small_world(seed, small);
 	if (tracing)
 		return one_world(seed);
-	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + N_MUTANTS);
+	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + (with_mutants ? N_MUTANTS : 0));
 	units(seed);
 	run_worlds(seed, seconds, &next);
 	judge_cells();
-	all_mutants();
+	if (with_mutants)
+		all_mutants();
 	if (json)
-		summary(json, other, seed, next, started);
+		summary(json, seed, next, started);
 	printf("# first seed %llu, last %llu\n", (unsigned long long)seed, (unsigned long long)next - 1);
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed ? 1 : 0;
