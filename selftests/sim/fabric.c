@@ -51,13 +51,35 @@ void link_destroy_at_home(struct world *w, int node, int except)
 
 /* ---- operations ---- */
 
-static void op_done_event(struct world *w, struct event *e)
+static struct op *op_new(struct world *w)
 {
-	struct op *op = &w->op[e->arg];
+	struct op *op = w->op_free;
+
+	if (op) {
+		w->op_free = op->next_free;
+	} else if (w->ops < MAX_OPS) {
+		op = &w->op[w->ops++];
+	} else {
+		violation(w, "simulator: too many operations");
+		return NULL;
+	}
+	memset(op, 0, sizeof(*op));
+	op->seq = w->op_seq++;
+	return op;
+}
+
+static void op_seen(struct world *w, struct op *op)
+{
+	if (--op->events || !op->done)
+		return;
+	op->next_free = w->op_free;
+	w->op_free = op;
+}
+
+static void op_ends(struct world *w, struct op *op)
+{
 	struct link *l = &w->link[op->link];
 
-	if (op->done)
-		return;
 	if (op->outcome == RDL_OK && op->part < op->parts) {
 		/* The home has destroyed the queue pair: an error completion, and the end of the link. */
 		if (l->up) {
@@ -72,28 +94,40 @@ static void op_done_event(struct world *w, struct event *e)
 	node_op_ended(w, op);
 }
 
+static void op_done_event(struct world *w, struct event *e)
+{
+	struct op *op = &w->op[e->arg];
+
+	if (!op->done)
+		op_ends(w, op);
+	op_seen(w, op);
+}
+
 static void op_land_event(struct world *w, struct event *e)
 {
 	struct op *op = &w->op[e->arg];
 
-	if (w->now < op->late || op->part != e->gen || op->stopped || !w->link[op->link].alive)
-		return;
-	if (op->done)
-		w->cov->late++;
-	land(w, op);
+	if (w->now >= op->late && op->part == e->gen && !op->stopped && w->link[op->link].alive) {
+		if (op->done)
+			w->cov->late++;
+		land(w, op);
+	}
+	op_seen(w, op);
 }
 
-static void land_at(struct world *w, const struct op *op, u8 part, u64 time)
+static void land_at(struct world *w, struct op *op, u8 part, u64 time)
 {
 	struct event *e = sched(w, time - w->now, op_land_event, -1);
 
 	e->arg = op - w->op;
 	e->gen = part;
+	op->events++;
 }
 
-static void done_at(struct world *w, const struct op *op, u64 time)
+static void done_at(struct world *w, struct op *op, u64 time)
 {
 	sched(w, time - w->now, op_done_event, op->node)->arg = op - w->op;
+	op->events++;
 }
 
 static void count(struct world *w, u8 type)
@@ -163,12 +197,9 @@ void post(struct world *w, int node, int lock, const struct rdl_action *a)
 	u64 t;
 	u8 part;
 
-	if (w->ops == MAX_OPS) {
-		violation(w, "simulator: too many operations");
+	op = op_new(w);
+	if (!op)
 		return;
-	}
-	op = &w->op[w->ops++];
-	memset(op, 0, sizeof(*op));
 	op->node = node;
 	op->lock = lock;
 	op->link = w->node[node].link;
@@ -220,7 +251,7 @@ static int flying(struct world *w, int node, struct op **ops)
 
 			if (!op || op->done || op->link != n->link || op->outcome != RDL_OK)
 				continue;
-			for (at = count++; at && ops[at - 1] > op; at--)
+			for (at = count++; at && ops[at - 1]->seq > op->seq; at--)
 				ops[at] = ops[at - 1];
 			ops[at] = op;
 		}

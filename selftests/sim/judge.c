@@ -86,14 +86,17 @@ static void judge_budget(struct world *w, int n, int lock, const struct rdl_acti
 {
 	struct agent *a = &w->node[n].agent[lock];
 	const struct rdl_queue *q = &a->core.q;
+	bool asked;
 
 	if (!(act->arg & RDL_GRANT_LOCAL)) {
 		w->turns++;
 		return;
 	}
 	w->cov->local++;
+	/* A node that keeps it until it is asked for it may use it as often as it likes before. */
+	asked = mode == RDL_MODE_S || q->hint || (a->core.kind != RDL_KIND_MCS && !(q->props & RDL_P_STICKY));
 	if (a->core.kind == RDL_KIND_SPIN ? ++a->local_run > w->cfg.budget :
-	    (mode == RDL_MODE_S || q->hint) && a->core.handovers > q->since + w->cfg.budget)
+	    asked && a->core.handovers > q->since + w->cfg.budget)
 		violation(w, "lock %d: node %d hands over more often than its budget", lock, n);
 	if (w->cfg.hammer)
 		judge_overtaking(w, n, lock);

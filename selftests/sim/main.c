@@ -2,7 +2,7 @@
 /*
  * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
  *
- *	sim [--seed N] [--nodes N] [--seconds N] [--worlds N] [--mutants] [--json FILE]
+ *	sim [--seed N] [--nodes N] [--seconds N] [--worlds N] [--mutants] [--stress] [--json FILE]
  *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
  *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
  *	sim --table | --dot				the state table
@@ -123,6 +123,19 @@ static void explain(u64 seed)
 	printf("# smaller, world %llu: %s\n", (unsigned long long)seed, world.why);
 	replay_line(seed, &running);
 	memcpy(world.why, why, sizeof(why));
+}
+
+static void stress(void)
+{
+	static struct coverage unused;
+	char name[600], note[600];
+	int i;
+
+	for (i = 0; i < stress_n(); i++) {
+		bool ok = stress_run(i, &world, &unused, name, note, sizeof(note));
+
+		result(ok, name, note);
+	}
 }
 
 /* True if none failed. */
@@ -330,6 +343,7 @@ static void summary(const char *path, u64 first, u64 next, u64 started)
 	FIELD(lost);
 	FIELD(rolls);
 #undef FIELD
+	stress_json(f);
 	fprintf(f, "  \"mutants\": %d,\n  \"mutants_killed\": [", N_MUTANTS);
 	for (i = 0; i < N_MUTANTS; i++) {
 		if (!killed[i])
@@ -390,6 +404,7 @@ int main(int argc, char **argv)
 		{ "json", required_argument, NULL, 'j' },
 		{ "worlds", required_argument, NULL, 'w' },
 		{ "mutants", no_argument, NULL, 'M' },
+		{ "stress", no_argument, NULL, 'h' },
 		{ "mutant", required_argument, NULL, 'm' },
 		{ "small", required_argument, NULL, 'S' },
 		{ "trace", no_argument, NULL, 'T' },
@@ -399,7 +414,7 @@ int main(int argc, char **argv)
 	};
 	u64 seed = 0, seconds = 20, next, started = clock_ns();
 	const char *json = NULL;
-	bool tracing = false, with_mutants = false;
+	bool tracing = false, with_mutants = false, with_stress = false;
 	int c, small = 0;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -434,6 +449,9 @@ int main(int argc, char **argv)
 		case 'M':
 			with_mutants = true;
 			break;
+		case 'h':
+			with_stress = true;
+			break;
 		case 'm':
 			sim_bust = atoi(optarg);
 			break;
@@ -466,10 +484,13 @@ int main(int argc, char **argv)
 		return small_world(seed, small);
 	if (tracing)
 		return one_world(seed);
-	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + RDL_NR_KINDS + (with_mutants ? N_MUTANTS : 0));
+	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + RDL_NR_KINDS + (with_mutants ? N_MUTANTS : 0) +
+	       (with_stress ? stress_n() : 0));
 	units(seed);
 	run_worlds(seed, seconds, &next);
 	judge_cells();
+	if (with_stress)
+		stress();
 	if (with_mutants)
 		all_mutants();
 	if (json)

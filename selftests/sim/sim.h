@@ -22,7 +22,7 @@
 #define MAX_LOCKS	4
 #define MAX_THREADS	4	/* local users of a node */
 #define MAX_LINKS	1024
-#define MAX_OPS		(1 << 18)
+#define MAX_OPS		(1 << 16)
 #define MAX_MSG		(sizeof(struct rdl_msg) + sizeof(struct rdl_msg_claim))	/* and REBUILT, the longest */
 
 #define US		1000ull
@@ -124,6 +124,9 @@ struct op {
 	bool done, stopped;	/* stopped: no part of it lands any more */
 	u8 parts, part;		/* how many, and how many have landed */
 	u8 outcome;
+	u64 seq;		/* in the order of posting */
+	u32 events;		/* that will look at it; with none left, and done, it is used again */
+	struct op *next_free;
 	u64 late;		/* does not land before */
 	u32 cut;		/* where a part ends and the next begins, bytes */
 	u64 cmp, val, old;
@@ -327,8 +330,9 @@ void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type);
 struct wish {
 	int nodes, threads, locks, faults;
 	u8 kind;
-	/* No faults, every user wants the same lock all the time; all but one of the nodes read if @readers. */
-	bool hammer, readers;
+	/* For so many milliseconds everybody wants the same lock, without faults; all but one of the nodes read if @readers. */
+	int hammer;
+	bool readers;
 };
 
 struct config {
@@ -369,8 +373,9 @@ struct world {
 	struct home home;
 	struct link link[MAX_LINKS];
 	int links;
-	struct op *op;
+	struct op *op, *op_free;
 	int ops;
+	u64 op_seq;
 	int armed[MAX_NODES];	/* fault + 1 that strikes during the next operation */
 	bool op_fails;		/* the operation being posted */
 	bool refused;		/* one of this step was not taken: those behind it are not, either */
@@ -421,6 +426,15 @@ static inline u64 about(struct world *w, u64 mean)
 
 	return chance(w, 3) ? x * 10 : x;
 }
+
+/* ---- stress.c ---- */
+
+/* The longest that a writer among 63 readers may wait, who each stay for 2 us on average and at most for 35. */
+#define STRESS_WRITER_US	500
+
+int stress_n(void);
+bool stress_run(int i, struct world *w, struct coverage *cov, char *name, char *note, size_t size);
+void stress_json(FILE *f);
 
 /* ---- shrink.c ---- */
 

@@ -321,7 +321,7 @@ static void configure_hammer(struct world *w, const struct wish *wish)
 	c->margin = 100 * MS;
 	c->hold = 2 * US;
 	c->think = 1 * US;
-	c->stop = wish->nodes * MS;
+	c->stop = wish->hammer * MS;
 	c->end = c->stop + 10000 * MS;
 	kinds(w, wish->kind);
 	limits(w);
@@ -354,6 +354,8 @@ static void begin(struct world *w, u64 seed, const struct wish *wish)
 	w->stopping = false;
 	w->links = 0;
 	w->ops = 0;
+	w->op_free = NULL;
+	w->op_seq = 0;
 	w->failed = false;
 	memset(w->armed, 0, sizeof(w->armed));
 	w->op_fails = false;
