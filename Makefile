@@ -68,7 +68,7 @@ test-programs:
 lint: ## style, static checks, the project's own rules
 	@selftests/lint/run
 
-sim: ## the lock protocols in the simulator [SEED= NODES= SECONDS= EXHAUSTIVE=1 WORLD=]
+sim: ## the lock protocols in the simulator [SECONDS= SEED= KIND= NODES= EXHAUSTIVE=1 WORLD=]
 	@$(MAKE) --no-print-directory -C selftests/sim check $(MODULES_J) \
 		$(if $(SEED),SEED=$(SEED)) $(if $(NODES),NODES=$(NODES)) $(if $(SECONDS),SECONDS=$(SECONDS))
 

@@ -56,10 +56,15 @@
 	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
 	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed")
 
+/* Faults that take worlds in which locks are closed; the exhaustive search has none. */
+#define RDL_CLOSE_BUSTS(X) \
+	X(44, CLOSE_FORGETS,	"a lock is closed by the only node that knows its value")
+
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
 	RDL_BUSTS(RDL_BUST_ENUM)
 	RDL_QUEUE_BUSTS(RDL_BUST_ENUM)
+	RDL_CLOSE_BUSTS(RDL_BUST_ENUM)
 #undef RDL_BUST_ENUM
 };
 

@@ -282,11 +282,12 @@ bool rdl_owns(const struct rdl_lock *l)
 
 /*
  * A frozen lock is not idle even in NONE: a pop that met F is completed by the claim, and a home
- * that misses that claim would take the node for a dead owner.
+ * that misses that claim would take the node for a dead owner. Nor is one whose value went on in a
+ * GRANT: a recovery that cuts the GRANT off must find a node that can say what the value was.
  */
 bool rdl_idle(const struct rdl_lock *l)
 {
-	if (l->nq || l->io || l->q.rd || l->q.slot)
+	if (l->nq || l->io || l->q.rd || l->q.slot || rdl_only_copy(l))
 		return false;
 	if (l->st == RDL_ST_LOST)
 		return true;

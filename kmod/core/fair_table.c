@@ -27,7 +27,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_ANSWER]	 = IGN(NONE),
 		[RDL_EV_DOWN]	 = IMP(NONE),
 		[RDL_EV_UP]	 = IMP(NONE),
-		[RDL_EV_SHED]	 = IGN(NONE),
+		[RDL_EV_SHED]	 = C(rdl_turn_wake, B(NONE)),
 	},
 	[RDL_ST_WANT] = {
 		[RDL_EV_ACQ]	 = C(rdl_queue, B(WANT)),

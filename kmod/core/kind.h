@@ -108,6 +108,9 @@ void rdl_spin_finish(struct rdl_recover *r);
 bool rdl_queue_fits(const struct rdl_recover *r, u16 node, const struct rdl_claim *c);
 void rdl_queue_finish(struct rdl_recover *r);
 
+/* queue.c */
+bool rdl_only_copy(const struct rdl_lock *l);
+
 /* ---- local.c: users and waiters of this node ---- */
 
 bool rdl_lease_ok(const struct rdl_event *ev);

@@ -149,7 +149,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_HINT]	 = IGN(NONE),
 		[RDL_EV_PROBE]	 = C(rdl_turn_probe_busy, B(NONE)),
 		[RDL_EV_ANSWER]	 = IGN(NONE),
-		[RDL_EV_SHED]	 = IGN(NONE),
+		[RDL_EV_SHED]	 = C(rdl_turn_wake, B(NONE)),
 	},
 	[RDL_ST_WANT] = {
 		[RDL_EV_ACQ]	 = C(rdl_queue, B(WANT)),

@@ -166,6 +166,26 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->to = 0;
 }
 
+/*
+ * Was the value handed on in this epoch, with nothing of it in the body? Until the next epoch this node may be the only
+ * one to know it: a FREEZE that comes between makes the receiver drop the GRANT.
+ *
+ *   this node                  home                       receiver
+ *   GRANT with the value
+ *                              w |= F, FREEZE
+ *   CLOSE                                                 claims WAIT, drops the GRANT
+ *                              nobody claims the value
+ *
+ * Who closes a lock that is not sticky says nothing to the core, so that there it would stay open for ever.
+ */
+bool rdl_only_copy(const struct rdl_lock *l)
+{
+	const struct rdl_queue *q = &l->q;
+
+	return (q->props & RDL_P_VALUE) && (q->props & RDL_P_STICKY) && q->handed_epoch == l->epoch &&
+	       !rdl_bust(CLOSE_FORGETS);
+}
+
 /* The ticket's turn has come. */
 void rdl_granted(struct rdl_lock *l)
 {

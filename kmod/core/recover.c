@@ -56,7 +56,7 @@ static bool claim_equal(const struct rdl_claim *a, const struct rdl_claim *b)
 {
 	return a->what == b->what && a->mode == b->mode && a->ticket == b->ticket && a->nx == b->nx &&
 	       a->ticket_epoch == b->ticket_epoch && a->handed_epoch == b->handed_epoch &&
-	       a->handed_ticket == b->handed_ticket && a->ver <= b->ver && a->vflags == b->vflags;
+	       a->handed_ticket == b->handed_ticket && a->ver <= b->ver && !(b->vflags & ~a->vflags);
 }
 
 int rdl_recover_claim(struct rdl_recover *r, u16 node, u32 epoch, const struct rdl_claim *c)

@@ -148,6 +148,9 @@ int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 	serve(l, ev, acts);
 	if (!rdl_may_post(l, ev))
 		return 0;
+	/* It is to be closed, and must not be before the value is safe: the claim tells it, and a new epoch begins. */
+	if (l->st == RDL_ST_NONE && (ev->flags & RDL_F_SHED) && rdl_only_copy(l))
+		rdl_roll(l, acts);
 	rdl_post_side(l, acts);
 	if (!l->io)
 		rdl_kind_ops(l->kind)->post(l, ev, acts);

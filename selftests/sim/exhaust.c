@@ -5,8 +5,6 @@
  *	exhaust [--all] [--json FILE]				the worlds of exhaust_list.c, then the mutants
  *	exhaust --world "kind=spin nodes=2 ..." [--mutant N]	one world
  *	exhaust ... --replay EVENT,EVENT...			one story of it, every step
- *
- * The JSON is one member of an object, for `sim --include`.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -20,6 +18,7 @@
 
 static int number, passed, failed;
 static size_t all_states, all_worlds;
+static int violations;
 
 static double now(void)
 {
@@ -76,6 +75,7 @@ static void all_worlds_of(bool all)
 		ok = !r.failed && !r.limit && r.rests;
 		if (r.failed)
 			explain(&r);
+		violations += r.failed;
 		snprintf(note, sizeof(note), "%zu states, %zu edges, depth %u, %.1f s%s", r.states, r.edges, r.depth,
 			 now() - start, r.failed || r.rests ? "" : ", no world at rest");
 		name_of(name, sizeof(name), l->text);
@@ -99,7 +99,7 @@ static const struct {
 #undef MUTANT
 };
 
-static int killed;
+static bool killed[ARRAY_SIZE(mutants)];
 
 /* The first world, in the list's order, that catches it. */
 static bool mutant_caught(int nr, const struct xlisted *l, char *note, size_t size)
@@ -132,7 +132,7 @@ static void all_mutants(void)
 
 		snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
 		ok = mutant_caught(mutants[i].nr, mutants[i].worlds, note, sizeof(note));
-		killed += ok;
+		killed[i] = ok;
 		snprintf(name, sizeof(name), "exhaustive_mutant_%d_%s", mutants[i].nr, mutants[i].name);
 		result(ok, name, note);
 	}
@@ -165,14 +165,23 @@ static int plan(bool all)
 static void summary(const char *path)
 {
 	FILE *f = fopen(path, "w");
+	const char *comma = "";
+	size_t i;
 
 	if (!f) {
 		perror(path);
 		failed++;
 		return;
 	}
-	fprintf(f, "  \"exhaustive\": { \"worlds\": %zu, \"states\": %zu,\n", all_worlds, all_states);
-	fprintf(f, "    \"mutants\": { \"total\": %zu, \"killed\": %d } },\n", ARRAY_SIZE(mutants), killed);
+	fprintf(f, "{\n  \"worlds\": %zu,\n  \"states\": %zu,\n  \"violations\": %d,\n  \"mutants_killed\": [", all_worlds,
+		all_states, violations);
+	for (i = 0; i < ARRAY_SIZE(mutants); i++) {
+		if (!killed[i])
+			continue;
+		fprintf(f, "%s%d", comma, mutants[i].nr);
+		comma = ", ";
+	}
+	fprintf(f, "]\n}\n");
 	fclose(f);
 }
 

@@ -298,6 +298,9 @@ static bool node_rests(const struct xnode *node, u32 *kept)
 
 	if (node->ops || node->n_fifo || node->holder || !node->registered || !node->linked)
 		return false;
+	/* Nobody closes it here, so it does not matter whether it may be. */
+	if (l->st == RDL_ST_NONE)
+		return l->frz == RDL_FRZ_RUN && !l->is_void && !x_op_flying(node);
 	if (l->st != RDL_ST_CACHED)
 		return rdl_idle(l);
 	*kept += x_cfg.kind == RDL_KIND_MCS ? l->node + 1 : 1 + l->q.debt;

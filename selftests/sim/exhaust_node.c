@@ -139,7 +139,8 @@ static void after(struct xworld *w, int n, const struct rdl_lock *was, const str
 		spoil_queue(node);
 	/* A grant or a post is held back for the lease: its renewal must be told. */
 	if (!(ev->flags & RDL_F_LEASE) &&
-	    (x_cfg.kind == RDL_KIND_SPIN ? !l->users && (l->nq || rdl_owns(l)) : !rdl_idle(l)))
+	    (x_cfg.kind == RDL_KIND_SPIN ? !l->users && (l->nq || rdl_owns(l)) :
+	     l->st != RDL_ST_NONE || x_op_flying(node)))
 		node->want_lease = 1;
 	/* Nothing else would bring the home to recover the lock; and at the home itself no new link ever comes. */
 	if ((doubt && !was_doubt && !l->landing) ||

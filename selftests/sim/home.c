@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The home: sessions, leases, the words in its memory, and recoveries; what the module's home side does.
+ * The home: sessions, leases, who has which lock open; what the module's home side does. Recoveries are in rebuild.c.
  */
 #include "sim.h"
 
-static void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type)
+void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type)
 {
 	memset(msg, 0, MAX_MSG);
 	msg->type = type;
@@ -13,55 +13,10 @@ static void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type
 	msg->dst_inc = cpu_to_le32(w->home.sess[node].inc);
 }
 
-union buffer {
-	struct rdl_msg msg;
-	u8 bytes[MAX_MSG];
-};
-
-static void send_lock_msg(struct world *w, int node, int lock, u8 type, u32 epoch)
-{
-	union buffer b;
-
-	reply_header(w, node, &b.msg, type);
-	b.msg.lock = cpu_to_le32(lock);
-	b.msg.epoch = cpu_to_le32(epoch);
-	send_to_node(w, w->home.sess[node].link, &b.msg);
-}
-
-/* ---- words ---- */
-
-/* An operation of a node arrives at the memory. */
-void home_land(struct world *w, struct op *op)
-{
-	struct home_lock *h = &w->home.lock[op->lock];
-	u64 old = h->word;
-
-	op->old = old;
-	if (op->type == RDL_ACT_POST_CAS) {
-		if (old == op->cmp) {
-			h->word = op->val;
-			if (rdl_w_frozen(old))
-				violation(w, "lock %d: node %d took a frozen word", op->lock, op->node);
-			if (rdl_w_ticket(op->val) > w->cfg.hard)
-				violation(w, "lock %d: ticket %u past the limit", op->lock, rdl_w_ticket(op->val));
-			if (rdl_w_mid(old))
-				violation(w, "lock %d: node %d took an owned word", op->lock, op->node);
-		}
-	} else {
-		h->word += op->val;
-		if (!rdl_w_frozen(old) && rdl_w_mid(old) != op->node + 1u)
-			violation(w, "lock %d: node %d gave back a word owned by %d", op->lock, op->node,
-				  (int)rdl_w_mid(old) - 1);
-	}
-	trace(w, "home: lock %d: node %d's %s lands, %016llx -> %016llx", op->lock, op->node,
-	      op->type == RDL_ACT_POST_CAS ? "CAS" : "FAA", (unsigned long long)old, (unsigned long long)h->word);
-}
-
-/* ---- recovery ---- */
-
-static void opened(struct world *w, int node, int lock, u32 req)
+void home_opened(struct world *w, int node, int lock, u32 req)
 {
 	struct home_lock *h = &w->home.lock[lock];
+	bool queue = h->kind != RDL_KIND_SPIN;
 	struct rdl_msg_opened *p;
 	union buffer b;
 
@@ -72,111 +27,13 @@ static void opened(struct world *w, int node, int lock, u32 req)
 	p = rdl_msg_payload(&b.msg);
 	p->addr = cpu_to_le64(0x1000 + 8 * lock);
 	p->rkey = cpu_to_le32(1);
-	p->kind = RDL_KIND_SPIN;
+	p->kind = h->kind;
+	p->props = h->props;
+	p->body = cpu_to_le64(queue ? 0x100000 + 0x10000 * lock : 0);
+	p->body_rkey = cpu_to_le32(queue);
+	p->slots = cpu_to_le16(h->kind == RDL_KIND_FAIR ? w->cfg.nodes : 0);
+	p->value_size = cpu_to_le16(h->props & RDL_P_VALUE ? 8 : 0);
 	send_to_node(w, w->home.sess[node].link, &b.msg);
-}
-
-static u32 next_epoch(u32 epoch)
-{
-	if (rdl_epoch_rep(epoch) < RDL_REP_MAX)
-		return epoch + 1;
-	return rdl_epoch(rdl_epoch_gen(epoch) + 1, 0);
-}
-
-static void finish(struct world *w, int lock)
-{
-	struct home_lock *h = &w->home.lock[lock];
-	struct rdl_recover *r = &h->rec;
-	u64 delayed = h->delayed;
-	int n;
-
-	if (!h->recovering || !rdl_recover_ready(r))
-		return;
-	rdl_recover_finish(r);
-	if (!rdl_w_frozen(h->word))
-		violation(w, "lock %d: the word thawed by itself", lock);
-	h->word = r->word;
-	h->epoch = r->epoch_new;
-	h->recovering = false;
-	h->delayed = 0;
-	w->cov->recoveries++;
-	h->recoveries++;
-	trace(w, "home: lock %d: rebuilt, epoch %x, word %016llx", lock, h->epoch, (unsigned long long)h->word);
-	for (n = 0; n < w->cfg.nodes; n++) {
-		if (r->claimed[0] >> n & 1) {
-			union buffer b;
-
-			reply_header(w, n, &b.msg, RDL_MSG_REBUILT);
-			b.msg.lock = cpu_to_le32(lock);
-			b.msg.epoch = cpu_to_le32(h->epoch);
-			rdl_msg_put_rebuilt(&b.msg, &r->reply[n]);
-			send_to_node(w, w->home.sess[n].link, &b.msg);
-			if (chance(w, 5))
-				send_to_node(w, w->home.sess[n].link, &b.msg);
-		}
-		if (delayed >> n & 1) {
-			h->openers |= 1ull << n;
-			opened(w, n, lock, h->delayed_req[n]);
-		}
-	}
-}
-
-static void remind(struct world *w, struct event *e);
-
-static void remind_later(struct world *w, int lock)
-{
-	struct event *e = sched(w, w->cfg.lease / 4, remind, -1);
-
-	e->lock = lock;
-	e->arg = w->home.lock[lock].recoveries;
-}
-
-/* A node may have had no ear for the first one: it was just opening the lock. */
-static void remind(struct world *w, struct event *e)
-{
-	struct home_lock *h = &w->home.lock[e->lock];
-	int n;
-
-	if (!h->recovering || h->recoveries != e->arg)
-		return;
-	for (n = 0; n < w->cfg.nodes; n++)
-		if (h->rec.expect[0] >> n & 1)
-			send_lock_msg(w, n, e->lock, RDL_MSG_FREEZE, h->epoch);
-	remind_later(w, e->lock);
-}
-
-void home_recover(struct world *w, int lock, bool died, bool clear)
-{
-	struct home_lock *h = &w->home.lock[lock];
-	u64 openers[RDL_MAX_NODES / 64] = { h->openers };
-	int n;
-
-	if (h->recovering)
-		return;
-	h->recovering = true;
-	h->word |= RDL_W_F;
-	trace(w, "home: lock %d: frozen at %016llx, openers %llx", lock, (unsigned long long)h->word,
-	      (unsigned long long)h->openers);
-	rdl_recover_start(&h->rec, RDL_KIND_SPIN, h->epoch, next_epoch(h->epoch), h->word & ~RDL_W_F, openers, died,
-			  clear);
-	for (n = 0; n < w->cfg.nodes; n++)
-		if (h->openers >> n & 1)
-			send_lock_msg(w, n, lock, RDL_MSG_FREEZE, h->epoch);
-	remind_later(w, lock);
-	finish(w, lock);
-}
-
-/* A home may ask again; the same claim must come. */
-void home_repeat_freeze(struct world *w, int lock)
-{
-	struct home_lock *h = &w->home.lock[lock];
-	int n;
-
-	if (!h->recovering)
-		return;
-	for (n = 0; n < w->cfg.nodes; n++)
-		if (h->openers >> n & 1)
-			send_lock_msg(w, n, lock, RDL_MSG_FREEZE, h->epoch);
 }
 
 /* ---- sessions ---- */
@@ -188,6 +45,31 @@ static void destroy_late(struct world *w, struct event *e)
 	for (i = 0; i <= e->link; i++)
 		if (w->link[i].node == (int)e->arg)
 			w->link[i].alive = false;
+}
+
+static void evict_from(struct world *w, int node, int lock)
+{
+	struct agent *a = &w->node[node].agent[lock];
+	struct home_lock *h = &w->home.lock[lock];
+
+	if (a->users && a->mode == RDL_MODE_X) {
+		a->evicted = true;
+		h->death_untold = true;
+	}
+	h->lossy = true;
+	set_del(h->delayed.w, node);
+	if (!set_has(h->openers.w, node))
+		return;
+	set_del(h->openers.w, node);
+	if (h->recovering) {
+		rdl_recover_gone(&h->rec, node, true);
+		home_finish(w, lock);
+	} else if (h->kind == RDL_KIND_SPIN ? rdl_w_mid(h->word) == node + 1u :
+		   rdl_w_mid(h->word) || rdl_w_low(h->word)) {
+		home_recover(w, lock, true, false, 0);
+	} else if (a->evicted && !rdl_w_attention(h->word)) {
+		violation(w, "lock %d: a writer was cut off, and the word says that nobody has it", lock);
+	}
 }
 
 /* Documentation/protocol.rst: first the queue pairs, then the recoveries. */
@@ -206,24 +88,8 @@ static void evict(struct world *w, int node)
 		link_destroy_at_home(w, node, -1);
 	}
 	s->live = false;
-	for (i = 0; i < w->cfg.locks; i++) {
-		struct home_lock *h = &w->home.lock[i];
-
-		if (w->node[node].agent[i].holder >= 0) {
-			w->node[node].agent[i].evicted = true;
-			h->death_untold = true;
-		}
-		h->delayed &= ~(1ull << node);
-		if (!(h->openers >> node & 1))
-			continue;
-		h->openers &= ~(1ull << node);
-		if (h->recovering) {
-			rdl_recover_gone(&h->rec, node, true);
-			finish(w, i);
-		} else if (rdl_w_mid(h->word) == node + 1u) {
-			home_recover(w, i, true, false);
-		}
-	}
+	for (i = 0; i < w->cfg.locks; i++)
+		evict_from(w, node, i);
 }
 
 static void lease_check(struct world *w, struct event *e)
@@ -287,8 +153,8 @@ static void hello(struct world *w, int node, int link, const struct rdl_msg *msg
 	for (i = 0; resumed && i < w->cfg.locks; i++) {
 		struct home_lock *h = &w->home.lock[i];
 
-		if (h->recovering && (h->rec.expect[0] >> node & 1))
-			send_lock_msg(w, node, i, RDL_MSG_FREEZE, h->epoch);
+		if (h->recovering && set_has(h->rec.expect, node))
+			home_freeze(w, node, i);
 	}
 }
 
@@ -298,51 +164,35 @@ static void open_lock(struct world *w, int node, const struct rdl_msg *msg)
 	int lock = p->key[0] - 'a';
 	struct home_lock *h = &w->home.lock[lock];
 
-	if (!(h->openers >> node & 1)) {
+	if (!set_has(h->openers.w, node)) {
 		if (h->recovering) {
-			h->delayed |= 1ull << node;
+			set_add(h->delayed.w, node);
 			h->delayed_req[node] = le32_to_cpu(msg->req);
 			return;
 		}
-		h->openers |= 1ull << node;
-		opened(w, node, lock, le32_to_cpu(msg->req));
+		set_add(h->openers.w, node);
+		home_opened(w, node, lock, le32_to_cpu(msg->req));
 		return;
 	}
 	/* The session was resumed: never delayed, the recovery waits for this node's claim. */
-	opened(w, node, lock, le32_to_cpu(msg->req));
+	home_opened(w, node, lock, le32_to_cpu(msg->req));
 	if (h->recovering) {
-		if (h->rec.expect[0] >> node & 1)
-			send_lock_msg(w, node, lock, RDL_MSG_FREEZE, h->epoch);
+		if (set_has(h->rec.expect, node))
+			home_freeze(w, node, lock);
 	} else if (p->flags & RDL_OPEN_AMBIG) {
-		home_recover(w, lock, false, false);
+		home_recover(w, lock, false, false, 0);
 	}
-}
-
-static void take_claim(struct world *w, int node, int lock, const struct rdl_msg *msg)
-{
-	struct home_lock *h = &w->home.lock[lock];
-	struct rdl_claim c;
-	int err;
-
-	if (!h->recovering || le32_to_cpu(msg->epoch) != h->rec.epoch)
-		return;	/* the answer to a repeated FREEZE */
-	rdl_msg_get_claim(msg, &c);
-	trace(w, "home: lock %d: node %d claims %d, ticket %u", lock, node, c.what, c.ticket);
-	err = rdl_recover_claim(&h->rec, node, le32_to_cpu(msg->epoch), &c);
-	if (err)
-		violation(w, "lock %d: node %d's claim %d is refused", lock, node, c.what);
-	finish(w, lock);
 }
 
 static void close_lock(struct world *w, int node, int lock)
 {
 	struct home_lock *h = &w->home.lock[lock];
 
-	h->openers &= ~(1ull << node);
+	set_del(h->openers.w, node);
 	if (!h->recovering)
 		return;
 	rdl_recover_gone(&h->rec, node, false);
-	finish(w, lock);
+	home_finish(w, lock);
 }
 
 void home_message(struct world *w, struct event *e)
@@ -381,18 +231,26 @@ void home_message(struct world *w, struct event *e)
 		close_lock(w, node, lock);
 		break;
 	case RDL_MSG_CLAIM:
-		take_claim(w, node, lock, msg);
+		home_claim(w, node, lock, msg);
 		break;
 	case RDL_MSG_ROLL_REQ:
 		if (le32_to_cpu(msg->epoch) == h->epoch && !h->recovering) {
 			w->cov->rolls++;
-			home_recover(w, lock, false, false);
+			home_recover(w, lock, false, false, 0);
 		}
 		break;
 	case RDL_MSG_CONSISTENT:
-		if (le32_to_cpu(msg->epoch) == h->epoch && rdl_w_attention(h->word) &&
-		    rdl_w_mid(h->word) == node + 1u)
-			home_recover(w, lock, false, true);
+		/* Of an epoch that is about to end: a holder that still has the notice says it again. */
+		if (le32_to_cpu(msg->epoch) == h->epoch && !h->recovering &&
+		    (h->kind != RDL_KIND_SPIN || (rdl_w_attention(h->word) && rdl_w_mid(h->word) == node + 1u)))
+			home_recover(w, lock, false, true, le32_to_cpu(msg->arg));
+		break;
+	case RDL_MSG_QUERY:
+		if (h->kind != RDL_KIND_SPIN && le32_to_cpu(msg->epoch) == h->epoch)
+			home_query(w, node, lock);
+		break;
+	case RDL_MSG_STAT:
+		home_stat(w, node, lock, msg);
 		break;
 	}
 }
@@ -401,13 +259,22 @@ void home_start(struct world *w)
 {
 	int i;
 
-	memset(&w->home, 0, sizeof(w->home));
+	memset(w->home.sess, 0, sizeof(w->home.sess));
+	w->home.sessions = 0;
 	for (i = 0; i < w->cfg.locks; i++) {
 		struct home_lock *h = &w->home.lock[i];
+		u8 kind = h->kind, props = h->props;
+		u32 ticket = 0;
 
-		/* Near the places where the epoch's fields carry. */
+		memset(h, 0, offsetof(struct home_lock, rec));
+		h->kind = kind;
+		h->props = props;
+		/* Near the places where the epoch's fields carry, and the tickets' limits. */
 		h->epoch = rdl_epoch(chance(w, 30) ? 62 + rnd(w, 4) : 1 + rnd(w, 3),
 				     chance(w, 20) ? RDL_REP_MAX - rnd(w, 3) : 0);
-		h->word = rdl_w_pack(0, 0, 0, h->epoch, false, false);
+		if (chance(w, 10))
+			ticket = chance(w, 50) ? w->cfg.hard : w->cfg.soft;
+		ticket -= ticket > 4 ? rnd(w, 4) : 0;
+		h->word = rdl_w_pack(ticket, 0, 0, h->epoch, false, false);
 	}
 }

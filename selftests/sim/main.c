@@ -2,7 +2,7 @@
 /*
  * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
  *
- *	sim [--seed N] [--nodes N] [--seconds N] [--json FILE [--include FILE]]
+ *	sim [--seed N] [--nodes N] [--seconds N] [--worlds N] [--mutants] [--stress] [--json FILE]
  *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
  *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
  *	sim --table | --dot				the state table
@@ -18,13 +18,16 @@
 
 #define MUTANT_WORLDS	60000
 #define ENOUGH_WORLDS	5000	/* after which every cell must have been reached */
+#define ENOUGH_CELLS	90	/* percent; the others need a liar, or what a kind never has in flight (unit_table.c) */
 #define FULL_SECONDS	10	/* a run of that length goes on until it has enough, however slow the machine */
 
 static struct world world;
 static struct coverage cov;
 static int passed, failed, skipped, number;
-static int killed;		/* mutants */
-static int opt_nodes;
+static int violations;
+static struct wish wish = { .faults = -1 };
+static struct wish running;
+static u64 opt_worlds;	/* at most so many */
 
 /* A mutant that lives is not caught by worlds of its sort. */
 static bool spin_world(u64 seed, const char **why);
@@ -40,10 +43,13 @@ static const struct mutant {
 #undef MUTANT
 #define MUTANT(nr, name, what) { nr, #name, what, queue_world },
 	RDL_QUEUE_BUSTS(MUTANT)
+	RDL_CLOSE_BUSTS(MUTANT)
 #undef MUTANT
 };
 
 #define N_MUTANTS ((int)ARRAY_SIZE(mutants))
+
+static bool killed[N_MUTANTS];
 
 static u64 clock_ns(void)
 {
@@ -64,11 +70,21 @@ static void result(bool ok, const char *name, const char *note)
 	fflush(stdout);
 }
 
-static void replay_line(u64 seed)
+static void replay_line(u64 seed, const struct wish *wish)
 {
 	printf("# replay: make sim SEED=%llu", (unsigned long long)seed);
-	if (opt_nodes)
-		printf(" NODES=%d", opt_nodes);
+	if (wish->kind)
+		printf(" KIND=%s", rdl_kind_name(wish->kind));
+	if (wish->nodes)
+		printf(" NODES=%d", wish->nodes);
+	if (wish->threads)
+		printf(" THREADS=%d", wish->threads);
+	if (wish->locks)
+		printf(" LOCKS=%d", wish->locks);
+	if (wish->faults >= 0)
+		printf(" FAULTS=%d", wish->faults);
+	if (sim_bust)
+		printf(" MUTANT=%d", sim_bust);
 	printf(" TRACE=1\n");
 	fflush(stdout);
 }
@@ -78,7 +94,7 @@ static void trapped(int sig)
 {
 	(void)sig;
 	printf("# an assertion of the core failed in world %llu\n", (unsigned long long)world.seed);
-	replay_line(world.seed);
+	replay_line(world.seed, &running);
 	_exit(1);
 }
 
@@ -93,6 +109,35 @@ static void units(u64 seed)
 	}
 }
 
+/* The first finding, and the smallest world that shows one. */
+static void explain(u64 seed)
+{
+	static struct coverage unused;
+	static char why[sizeof(world.why)];
+
+	violations++;
+	memcpy(why, world.why, sizeof(why));
+	printf("# world %llu: %s\n", (unsigned long long)seed, why);
+	replay_line(seed, &running);
+	shrink(&world, &seed, &running, &unused);
+	printf("# smaller, world %llu: %s\n", (unsigned long long)seed, world.why);
+	replay_line(seed, &running);
+	memcpy(world.why, why, sizeof(why));
+}
+
+static void stress(void)
+{
+	static struct coverage unused;
+	char name[600], note[600];
+	int i;
+
+	for (i = 0; i < stress_n(); i++) {
+		bool ok = stress_run(i, &world, &unused, name, note, sizeof(note));
+
+		result(ok, name, note);
+	}
+}
+
 /* True if none failed. */
 static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 {
@@ -100,14 +145,13 @@ static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 	char note[200];
 	bool ok = true;
 
+	running = wish;
 	do {
-		ok = world_run(&world, seed, opt_nodes, &cov);
-		if (!ok) {
-			printf("# world %llu: %s\n", (unsigned long long)seed, world.why);
-			replay_line(seed);
-		}
+		ok = world_run(&world, seed, &wish, &cov);
+		if (!ok)
+			explain(seed);
 		seed++;
-	} while (ok && (clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
+	} while (ok && (!opt_worlds || cov.worlds < opt_worlds) && (opt_worlds || clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
 	*next = seed;
 	snprintf(note, sizeof(note), "%llu worlds, %llu steps, %llu grants, %llu recoveries",
 		 (unsigned long long)cov.worlds, (unsigned long long)cov.steps, (unsigned long long)cov.grants,
@@ -125,53 +169,84 @@ static bool cell_needs_liar(unsigned int s, unsigned int e)
 	return s == RDL_ST_LOST && (e == RDL_EV_FREEZE || e == RDL_EV_REBUILT || e == RDL_EV_LINK_UP);
 }
 
-static void judge_cells(void)
+/* How often it happened in the worlds of this run; in the small worlds once counts as once. */
+static u64 cell_count(u8 kind, unsigned int s, unsigned int e)
 {
-	char note[200] = "";
-	unsigned int s, e;
-	int missing = 0;
+	return cov.count[kind][s][e] + !!small_seen[kind][s][e];
+}
+
+/* Of every hundred cells so many must have been reached; kind spin: all. */
+static bool judge_cells_of(u8 kind, char *note, size_t size)
+{
+	const struct rdl_kind_ops *ops = rdl_kind_ops(kind);
+	unsigned int s, e, cells = 0, reached = 0, rare_s = 0, rare_e = 0;
 	u64 least = NEVER;
 
-	if (opt_nodes && opt_nodes < 3) {
-		number++;
-		skipped++;
-		printf("ok %d cells_reached # SKIP needs worlds of NODES=3 or more\n", number);
-		return;
-	}
-	if (cov.worlds < ENOUGH_WORLDS) {
-		number++;
-		skipped++;
-		printf("ok %d cells_reached # SKIP needs %d worlds, that is SECONDS=%d or more\n", number,
-		       ENOUGH_WORLDS, FULL_SECONDS);
-		return;
-	}
 	for (s = 0; s < RDL_NR_STATES; s++) {
 		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = rdl_cell(&rdl_spin, s, e);
+			const struct rdl_cell *c = rdl_cell(ops, s, e);
+			u64 n = cell_count(kind, s, e);
 
 			if (!c || c->fn == rdl_impossible || cell_needs_liar(s, e))
 				continue;
-			missing += !cov.count[s][e];
-			if (cov.count[s][e] >= least)
+			cells++;
+			reached += !!n;
+			if (!n && kind == RDL_KIND_SPIN)
+				printf("# %s + %s never happened\n", rdl_state_name(s), rdl_event_name(e));
+			if (n >= least || !n)
 				continue;
-			least = cov.count[s][e];
-			snprintf(note, sizeof(note), "rarest: %s + %s happened %llu times", rdl_state_name(s),
-				 rdl_event_name(e), (unsigned long long)least);
+			least = n;
+			rare_s = s;
+			rare_e = e;
 		}
 	}
-	result(!missing, "cells_reached", note);
+	snprintf(note, size, "%u of %u cells; rarest: %s + %s happened %llu times", reached, cells, rdl_state_name(rare_s),
+		 rdl_event_name(rare_e), (unsigned long long)least);
+	return kind == RDL_KIND_SPIN ? reached == cells : 100 * reached >= ENOUGH_CELLS * cells;
+}
+
+static void judge_cells(void)
+{
+	char name[64], note[200] = "";
+	u8 kind;
+
+	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++) {
+		snprintf(name, sizeof(name), "cells_reached_%s", rdl_kind_name(kind));
+		if (cov.worlds >= ENOUGH_WORLDS && !wish.kind && (!wish.nodes || wish.nodes > 2)) {
+			bool ok = judge_cells_of(kind, note, sizeof(note));
+
+			result(ok, name, note);
+			continue;
+		}
+		number++;
+		skipped++;
+		printf("ok %d %s # SKIP needs %d worlds of all sorts, that is SECONDS=%d or more\n", number, name,
+		       ENOUGH_WORLDS, FULL_SECONDS);
+	}
 }
 
 static bool spin_world(u64 seed, const char **why)
 {
+	static const struct wish spin = { .kind = RDL_KIND_SPIN, .faults = -1 };
+
 	*why = world.why;
-	return world_run(&world, seed, 0, &cov);
+	return world_run(&world, seed, &spin, &cov);
 }
 
 static bool queue_world(u64 seed, const char **why)
 {
+	static struct wish queue = { .faults = -1 };
+	static char note[sizeof(world.why) + 16];
+
 	*why = small_mutant(seed);
-	return !*why;
+	if (*why)
+		return false;
+	queue.kind = RDL_KIND_FAIR + seed % (RDL_NR_KINDS - RDL_KIND_FAIR);
+	if (world_run(&world, seed, &queue, &cov))
+		return true;
+	snprintf(note, sizeof(note), "%s: %s", rdl_kind_name(queue.kind), world.why);
+	*why = note;
+	return false;
 }
 
 /* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
@@ -238,45 +313,27 @@ static void all_mutants(void)
 			snprintf(note, sizeof(note), "caught by seed %llu: %s", (unsigned long long)seed, why);
 		else
 			snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
-		killed += !!seed;
+		killed[i] = seed;
 		result(seed, name, note);
 	}
 }
 
-/* What another program has to say in the same summary. */
-static void include(FILE *to, const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char line[256];
-
-	if (!f) {
-		perror(path);
-		failed++;
-		return;
-	}
-	while (fgets(line, sizeof(line), f))
-		fputs(line, to);
-	fclose(f);
-}
-
-static void summary(const char *path, const char *other, u64 first, u64 next, u64 started)
+static void summary(const char *path, u64 first, u64 next, u64 started)
 {
 	FILE *f = fopen(path, "w");
+	const char *comma = "";
+	int i;
 
 	if (!f) {
 		perror(path);
 		failed++;
 		return;
 	}
-	fprintf(f, "{\n");
-	if (other)
-		include(f, other);
-	fprintf(f, "  \"passed\": %d,\n  \"failed\": %d,\n  \"skipped\": %d,\n", passed, failed, skipped);
+	fprintf(f, "{\n  \"seeds\": %llu,\n  \"events\": %llu,\n  \"violations\": %d,\n", (unsigned long long)(next - first),
+		(unsigned long long)cov.steps, violations);
 	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
 		(unsigned long long)next);
 #define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
-	FIELD(worlds);
-	FIELD(steps);
 	FIELD(grants);
 	FIELD(local);
 	FIELD(recoveries);
@@ -286,15 +343,23 @@ static void summary(const char *path, const char *other, u64 first, u64 next, u6
 	FIELD(lost);
 	FIELD(rolls);
 #undef FIELD
-	fprintf(f, "  \"mutants\": { \"total\": %d, \"killed\": %d },\n", N_MUTANTS, killed);
-	fprintf(f, "  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions, (clock_ns() - started) / 1e9);
+	stress_json(f);
+	fprintf(f, "  \"mutants\": %d,\n  \"mutants_killed\": [", N_MUTANTS);
+	for (i = 0; i < N_MUTANTS; i++) {
+		if (!killed[i])
+			continue;
+		fprintf(f, "%s%d", comma, mutants[i].nr);
+		comma = ", ";
+	}
+	fprintf(f, "],\n  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions,
+		(clock_ns() - started) / 1e9);
 	fclose(f);
 }
 
 static int one_world(u64 seed)
 {
 	sim_trace = 1;
-	if (world_run(&world, seed, opt_nodes, &cov)) {
+	if (world_run(&world, seed, &wish, &cov)) {
 		printf("# world %llu: no violation\n", (unsigned long long)seed);
 		return 0;
 	}
@@ -316,14 +381,30 @@ static int small_world(u64 seed, int kind)
 	return err ? 1 : 0;
 }
 
+static u8 kind_of(const char *name)
+{
+	u8 kind;
+
+	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++)
+		if (!strcmp(name, rdl_kind_name(kind)))
+			return kind;
+	return RDL_NR_KINDS;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' },
 		{ "nodes", required_argument, NULL, 'n' },
+		{ "kind", required_argument, NULL, 'k' },
+		{ "threads", required_argument, NULL, 'u' },
+		{ "locks", required_argument, NULL, 'l' },
+		{ "faults", required_argument, NULL, 'f' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "json", required_argument, NULL, 'j' },
-		{ "include", required_argument, NULL, 'i' },
+		{ "worlds", required_argument, NULL, 'w' },
+		{ "mutants", no_argument, NULL, 'M' },
+		{ "stress", no_argument, NULL, 'h' },
 		{ "mutant", required_argument, NULL, 'm' },
 		{ "small", required_argument, NULL, 'S' },
 		{ "trace", no_argument, NULL, 'T' },
@@ -332,8 +413,8 @@ int main(int argc, char **argv)
 		{ },
 	};
 	u64 seed = 0, seconds = 20, next, started = clock_ns();
-	const char *json = NULL, *other = NULL;
-	bool tracing = false;
+	const char *json = NULL;
+	bool tracing = false, with_mutants = false, with_stress = false;
 	int c, small = 0;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -342,7 +423,19 @@ int main(int argc, char **argv)
 			seed = strtoull(optarg, NULL, 0);
 			break;
 		case 'n':
-			opt_nodes = atoi(optarg);
+			wish.nodes = atoi(optarg);
+			break;
+		case 'k':
+			wish.kind = kind_of(optarg);
+			break;
+		case 'u':
+			wish.threads = atoi(optarg);
+			break;
+		case 'l':
+			wish.locks = atoi(optarg);
+			break;
+		case 'f':
+			wish.faults = atoi(optarg);
 			break;
 		case 't':
 			seconds = strtoull(optarg, NULL, 0);
@@ -350,8 +443,14 @@ int main(int argc, char **argv)
 		case 'j':
 			json = optarg;
 			break;
-		case 'i':
-			other = optarg;
+		case 'w':
+			opt_worlds = strtoull(optarg, NULL, 0);
+			break;
+		case 'M':
+			with_mutants = true;
+			break;
+		case 'h':
+			with_stress = true;
 			break;
 		case 'm':
 			sim_bust = atoi(optarg);
@@ -372,8 +471,10 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (opt_nodes < 0 || opt_nodes > MAX_NODES) {
-		fprintf(stderr, "sim: --nodes: 1 to %d\n", MAX_NODES);
+	if (wish.nodes < 0 || wish.nodes > MAX_NODES || wish.threads < 0 || wish.threads > MAX_THREADS ||
+	    wish.locks < 0 || wish.locks > MAX_LOCKS || wish.kind >= RDL_NR_KINDS) {
+		fprintf(stderr, "sim: at most %d nodes, %d threads, %d locks; kinds are spin, fair, ticket, mcs\n", MAX_NODES,
+			MAX_THREADS, MAX_LOCKS);
 		return 2;
 	}
 	if (!seed)
@@ -383,13 +484,17 @@ int main(int argc, char **argv)
 		return small_world(seed, small);
 	if (tracing)
 		return one_world(seed);
-	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + 2 + N_MUTANTS);
+	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + RDL_NR_KINDS + (with_mutants ? N_MUTANTS : 0) +
+	       (with_stress ? stress_n() : 0));
 	units(seed);
 	run_worlds(seed, seconds, &next);
 	judge_cells();
-	all_mutants();
+	if (with_stress)
+		stress();
+	if (with_mutants)
+		all_mutants();
 	if (json)
-		summary(json, other, seed, next, started);
+		summary(json, seed, next, started);
 	printf("# first seed %llu, last %llu\n", (unsigned long long)seed, (unsigned long long)next - 1);
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed ? 1 : 0;

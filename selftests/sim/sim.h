@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The simulator: one home, a few nodes, their links, one virtual clock, one seed that decides everything.
+ * The simulator: one home, a few nodes, or some hundreds, their links, one virtual clock, one seed that decides
+ * everything. Locks of every kind.
  *
- * The core under test is compiled from kmod/core unchanged. What the module's shell does around it (agent.c,
- * home.c, lease.c) is done here by node.c and home.c; the device by fabric.c. After each step the checkers compare
- * what the nodes believe with what only the simulator knows.
+ * The core under test is compiled from kmod/core unchanged. What the module's shell does around it is done here: on a
+ * node by node.c (agent*.c in the module), user.c (wait.c) and session.c; at the home by home.c and rebuild.c; the
+ * device and its memory are fabric.c and memory.c. After each step the checkers (judge.c) compare what the nodes believe
+ * with what only the simulator knows.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -14,12 +16,13 @@
 #include "core.h"
 #include "kind.h"
 #include "bust.h"
+#include "slot.h"
 
-#define MAX_NODES	8
+#define MAX_NODES	RDL_MAX_NODES
 #define MAX_LOCKS	4
 #define MAX_THREADS	4	/* local users of a node */
-#define MAX_LINKS	256
-#define MAX_OPS		65536
+#define MAX_LINKS	1024
+#define MAX_OPS		(1 << 16)
 #define MAX_MSG		(sizeof(struct rdl_msg) + sizeof(struct rdl_msg_claim))	/* and REBUILT, the longest */
 
 #define US		1000ull
@@ -27,6 +30,26 @@
 #define NEVER		(~0ull)
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* A set of nodes, as the core has them. */
+struct set {
+	u64 w[MAX_NODES / 64];
+};
+
+static inline bool set_has(const u64 *w, int n)
+{
+	return w[n / 64] >> (n % 64) & 1;
+}
+
+static inline void set_add(u64 *w, int n)
+{
+	w[n / 64] |= 1ull << (n % 64);
+}
+
+static inline void set_del(u64 *w, int n)
+{
+	w[n / 64] &= ~(1ull << (n % 64));
+}
 
 /* ---- sched.c ---- */
 
@@ -73,22 +96,41 @@ void sched_clear(struct world *w);
 
 struct link {
 	int node;
-	bool used;
-	bool up;		/* the node may post and receive */
+	bool up;		/* the node may receive */
+	bool failing;		/* an operation on it got no answer: what is posted behind it is not done */
+	bool stuck;		/* and the node has seen that: it posts no more */
 	bool alive;		/* the queue pair at the home exists: operations can land */
 	u64 cut;		/* messages to the home that arrive later than this are lost */
 	u64 slow_until;		/* latency spike */
 	u64 last_land, last_done, last_to_home, last_to_node;
 };
 
+/* A node has one operation of each sort in flight for a lock. */
+enum op_sort {
+	OP_WORD,
+	OP_READ,
+	OP_SLOT,
+	NR_OP_SORTS,
+};
+
+/*
+ * An operation lands in parts, each in a moment of its own: a value before the word that is posted with it; and what is
+ * longer than four bytes may tear. The parts of an operation are in order, and before those of the next one.
+ */
 struct op {
 	int node, lock, link;
-	u32 boot;
-	u8 type;
-	bool landed, done, dropped;
+	u8 type, sort;		/* RDL_ACT_POST_*, enum op_sort */
+	bool value;		/* a value goes before the word */
+	bool done, stopped;	/* stopped: no part of it lands any more */
+	u8 parts, part;		/* how many, and how many have landed */
 	u8 outcome;
+	u64 seq;		/* in the order of posting */
+	u32 events;		/* that will look at it; with none left, and done, it is used again */
+	struct op *next_free;
 	u64 late;		/* does not land before */
+	u32 cut;		/* where a part ends and the next begins, bytes */
 	u64 cmp, val, old;
+	u8 body[sizeof(struct rdl_body)];
 };
 
 int link_new(struct world *w, int node);
@@ -97,6 +139,11 @@ void link_destroy_at_home(struct world *w, int node, int except);
 void post(struct world *w, int node, int lock, const struct rdl_action *a);
 void send_to_home(struct world *w, int node, struct rdl_msg *msg);
 void send_to_node(struct world *w, int link, struct rdl_msg *msg);
+void send_to_peer(struct world *w, int node, int to, struct rdl_msg *msg);
+
+/* ---- memory.c ---- */
+
+void land(struct world *w, struct op *op);
 
 /* ---- node.c ---- */
 
@@ -115,7 +162,10 @@ enum thread_state {
 struct thread {
 	enum thread_state st;
 	bool try;
+	u8 mode;		/* enum rdl_mode, wanted or held */
 	bool fed;		/* counted by the core */
+	bool has;		/* and its grant stands */
+	bool converting;
 	int lock;
 	u32 gen;		/* of the wait or hold: late cancels and releases do not match */
 	u64 since;
@@ -124,19 +174,25 @@ struct thread {
 struct agent {
 	enum open_state open;
 	bool link;		/* OPENED came in this session */
+	bool closing;		/* as soon as it is idle */
 	struct rdl_lock core;
 	int fifo[MAX_THREADS];
 	int nfifo;
-	int holder;		/* thread, -1 */
+	int users;		/* threads that have it */
+	u8 mode;		/* theirs */
 	u32 timer_gen;
-	struct op *op;		/* in flight */
+	bool untimely;		/* the TIMER that is being handled was replaced by another one, or was no watchdog */
+	struct op *op[NR_OP_SORTS];	/* in flight */
 	bool unknown;		/* an operation's outcome is not known and no rebuild came since */
-	bool evicted;		/* with a user that has not been told yet */
+	bool evicted;		/* with a writer that has not been told yet */
 	u32 req;		/* of the last OPEN */
 	u32 local_run;		/* local grants in a row */
 	u64 cas_at[8];		/* times of the last draws of this wait */
 	u32 cas_n;
-	u64 granted, failed;
+	u64 copy, parked;	/* the value: who wrote it last; 0: nobody */
+	u64 drawn;		/* when its ticket was taken */
+	u64 granted, failed, worst;	/* worst: longest wait */
+	u8 in[sizeof(struct rdl_body) + 8 * MAX_NODES];	/* what is being read */
 };
 
 enum session_state {
@@ -165,13 +221,52 @@ struct node {
 	struct thread thread[MAX_THREADS];
 };
 
+union buffer {
+	struct rdl_msg msg;
+	u8 bytes[MAX_MSG];
+};
+
+void node_op_ended(struct world *w, struct op *op);
+void node_peer_message(struct world *w, struct event *e);
+void node_message(struct world *w, struct event *e);
+void feed(struct world *w, int n, int lock, struct rdl_event *ev, u64 value);
+void feed_type(struct world *w, int n, int lock, u8 type);
+void header(struct world *w, int n, struct rdl_msg *msg, u8 type, int lock, u32 epoch);
+void send_plain(struct world *w, int n, u8 type, int lock, u32 epoch, u32 arg);
+u64 value_of(const u8 *bytes);
+
+/* ---- user.c ---- */
+
+int fifo_pop(struct world *w, struct agent *a, int at);
+void queue_waiter(struct world *w, int n, int t);
+void thread_idle(struct world *w, int n, int t);
+void users_granted(struct world *w, int n, int lock, u32 many);
+void waiter_failed(struct world *w, int n, int lock, int at, u32 err);
+void users_cut_off(struct world *w, int n, int lock);
+void user_converted(struct world *w, int n, int lock, bool done, u8 mode);
+
+/* ---- session.c ---- */
+
 void node_start(struct world *w, int n);
 void node_crash(struct world *w, int n, u64 reboot_after);
-void node_message(struct world *w, struct event *e);
-void node_op_ended(struct world *w, struct op *op);
 void node_link_lost(struct world *w, int n);
+void node_shed(struct world *w, struct event *e);
 bool node_lease_valid(const struct world *w, int n);
-void node_stop(struct world *w);
+void session_message(struct world *w, struct event *e);
+void send_open(struct world *w, int n, int lock);
+/* First thing a node does when it wakes: has its lease run out meanwhile? */
+bool awake(struct world *w, int n);
+
+/* ---- judge.c ---- */
+
+void judge_grant(struct world *w, int n, int lock, const struct rdl_action *act, u32 f);
+void judge_conversion(struct world *w, int n, int lock, const struct rdl_action *act);
+void judge_exclusion(struct world *w, int n, int lock, u8 mode);
+void judge_agent(struct world *w, int n, int lock, u32 f);
+void judge_query(struct world *w, int n, int lock);
+void judge_draw(struct world *w, int n, int lock);
+void judge_rest(struct world *w);
+bool at_rest(const struct world *w);
 
 /* ---- home.c ---- */
 
@@ -184,18 +279,28 @@ struct session {
 };
 
 struct home_lock {
+	u8 kind, props;
 	u64 word;
 	u32 epoch;
-	u64 openers;
-	u64 delayed;		/* OPENs that wait for the end of a recovery */
+	struct set openers;
+	struct set delayed;	/* OPENs that wait for the end of a recovery */
 	u32 delayed_req[MAX_NODES];
 	bool recovering;
-	bool again;
-	struct rdl_recover rec;
-	/* What only the simulator knows. */
-	u64 last_token;
-	bool death_untold;	/* a user was cut off, no grant has said so */
 	u64 recoveries;
+	u64 claimed[MAX_NODES];	/* the values that came with the claims */
+	u8 body[sizeof(struct rdl_body)];
+	__le64 slot[MAX_NODES];
+	/* A round of questions; 0: none. */
+	u64 asked;
+	int asker, answers;
+	struct set expect;
+	struct rdl_stat own, stat[MAX_NODES];
+	/* What only the simulator knows. */
+	u64 last_token, last_x;	/* of all grants, of the exclusive ones */
+	u64 newest;		/* value */
+	bool death_untold;	/* a writer was cut off, no grant has said so */
+	bool lossy;		/* a message between nodes was lost, or with a node what it knew */
+	struct rdl_recover rec;	/* not cleared when a world begins */
 };
 
 struct home {
@@ -206,11 +311,29 @@ struct home {
 
 void home_start(struct world *w);
 void home_message(struct world *w, struct event *e);
-void home_recover(struct world *w, int lock, bool died, bool clear);
+
+/* ---- rebuild.c ---- */
+
+void home_recover(struct world *w, int lock, bool died, bool clear, u8 settled);
 void home_repeat_freeze(struct world *w, int lock);
-void home_land(struct world *w, struct op *op);
+void home_freeze(struct world *w, int node, int lock);
+void home_finish(struct world *w, int lock);
+void home_claim(struct world *w, int node, int lock, const struct rdl_msg *msg);
+void home_query(struct world *w, int node, int lock);
+void home_stat(struct world *w, int node, int lock, const struct rdl_msg *msg);
+void home_opened(struct world *w, int node, int lock, u32 req);
+void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type);
 
 /* ---- world.c ---- */
+
+/* What of a world is not left to its seed; 0, or for @faults negative: it is. */
+struct wish {
+	int nodes, threads, locks, faults;
+	u8 kind;
+	/* For so many milliseconds everybody wants the same lock, without faults; all but one of the nodes read if @readers. */
+	int hammer;
+	bool readers;
+};
 
 struct config {
 	int nodes, locks, threads;
@@ -222,16 +345,20 @@ struct config {
 	u64 end;		/* everything must have come to rest */
 	int faults;
 	u32 fault_mask;
-	u32 try_pct, cancel_pct, close_pct, refuse_pct;
+	u32 try_pct, cancel_pct, close_pct, refuse_pct, shared_pct, convert_pct, tear_pct;
+	u32 late_pct, twice_pct, drop_pct;	/* of messages between nodes */
 	u32 soft, hard;
 	bool lease_links;	/* no RDL_F_LINK while the lease runs low */
 	bool slow_open;		/* OPENED is handled by a work: messages overtake it */
+	bool shed;		/* at the end nobody keeps what is idle */
+	bool hammer, readers;
 };
 
 struct coverage {
-	u32 next[RDL_NR_STATES][RDL_NR_EVENTS];
-	u64 count[RDL_NR_STATES][RDL_NR_EVENTS];
+	u32 next[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
+	u64 count[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 steps, worlds, grants, local, recoveries, deaths, ambiguous, late, lost, rolls;
+	u64 readers, converted, handed, torn, repeated, queries;
 	u32 most_actions;
 };
 
@@ -246,10 +373,16 @@ struct world {
 	struct home home;
 	struct link link[MAX_LINKS];
 	int links;
-	struct op *op;
+	struct op *op, *op_free;
 	int ops;
+	u64 op_seq;
 	int armed[MAX_NODES];	/* fault + 1 that strikes during the next operation */
 	bool op_fails;		/* the operation being posted */
+	bool refused;		/* one of this step was not taken: those behind it are not, either */
+	/* Of this world alone: what was done, and how often a local grant came before an older request. */
+	u64 atomics, reads, writes, grants_sent, hints_sent, turns;
+	u32 overtaken;
+	u16 over[MAX_NODES][MAX_NODES];
 	struct coverage *cov;
 	bool failed;
 	char why[256];
@@ -262,7 +395,7 @@ extern int sim_trace;
 /* The node posts an operation: a fault that waited for that comes now. */
 void fault_armed(struct world *w, int node);
 /* Runs the world of @seed; false: a checker spoke, @w->why says what. */
-bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov);
+bool world_run(struct world *w, u64 seed, const struct wish *wish, struct coverage *cov);
 void violation(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void trace(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -293,6 +426,20 @@ static inline u64 about(struct world *w, u64 mean)
 
 	return chance(w, 3) ? x * 10 : x;
 }
+
+/* ---- stress.c ---- */
+
+/* The longest that a writer among 63 readers may wait, who each stay for 2 us on average and at most for 35. */
+#define STRESS_WRITER_US	500
+
+int stress_n(void);
+bool stress_run(int i, struct world *w, struct coverage *cov, char *name, char *note, size_t size);
+void stress_json(FILE *f);
+
+/* ---- shrink.c ---- */
+
+/* The world of @seed has just failed: a smaller one that fails, too, in @seed and @wish. */
+void shrink(struct world *w, u64 *seed, struct wish *wish, struct coverage *cov);
 
 /* ---- unit.c, table.c ---- */
 

@@ -9,7 +9,7 @@ static bool percent(struct small *w, u32 p)
 
 /* ---- what may happen next ---- */
 
-static void feed_type(struct small *w, int i, u8 type)
+static void feed_only(struct small *w, int i, u8 type)
 {
 	struct rdl_event ev = { .type = type };
 
@@ -122,7 +122,7 @@ static void loses(struct small *w, int i)
 		int n = node->nops;
 
 		memcpy(ops, node->op, sizeof(ops));
-		feed_type(w, i, RDL_EV_LOSE);
+		feed_only(w, i, RDL_EV_LOSE);
 		memcpy(node->op, ops, sizeof(ops));
 		node->nops = n;
 		while (node->nops && !w->failed)
@@ -324,7 +324,7 @@ static bool one_step(struct small *w, int i, int what, int calm)
 		if (!there || node->lease || node->broken)
 			return false;
 		node->lease = true;
-		feed_type(w, i, RDL_EV_LEASE);
+		feed_only(w, i, RDL_EV_LEASE);
 		return true;
 	case 15:
 		if (!there || !node->nqueue || !small_fault(w, SMALL_CANCEL))
@@ -384,7 +384,7 @@ static bool time_passes(struct small *w)
 			if (pass && w->quiet && w->kind != RDL_KIND_TICKET)
 				small_wrong(w, "node %d waits for its watchdog, and nothing was lost", n);
 			node->armed = false;
-			feed_type(w, n, RDL_EV_TIMER);
+			feed_only(w, n, RDL_EV_TIMER);
 			any = true;
 		}
 	}
@@ -405,7 +405,7 @@ static bool anything(struct small *w)
 	return false;
 }
 
-static void at_rest(struct small *w)
+static void must_rest(struct small *w)
 {
 	u32 x = 0, s = 0;
 	int i;
@@ -447,6 +447,7 @@ static void choose(struct small *w)
 	if (sim_ticket_soft < w->n + 1u)
 		sim_ticket_soft = w->n + 1;
 	sim_ticket_hard = sim_ticket_soft + small_rnd(w, 4);
+	sim_debt_max = 2;
 }
 
 const char *small_run(struct small *w, u64 seed, u8 kind, bool trace)
@@ -486,6 +487,6 @@ const char *small_run(struct small *w, u64 seed, u8 kind, bool trace)
 	if (!w->failed && limit == 20000)
 		small_wrong(w, "no end");
 	if (!w->failed)
-		at_rest(w);
+		must_rest(w);
 	return w->failed ? w->why : NULL;
 }

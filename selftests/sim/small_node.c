@@ -139,7 +139,7 @@ static void op_posted(struct small *w, int i, const struct rdl_action *a)
 	op->vflags = a->peer.vflags;
 }
 
-static void send_peer(struct small *w, int i, u8 type, const struct rdl_action *a, u16 dst, u32 ticket)
+static void to_peer(struct small *w, int i, u8 type, const struct rdl_action *a, u16 dst, u32 ticket)
 {
 	struct small_msg m = { .type = type, .src = i, .dst = dst, .epoch = a->epoch, .peer = a->peer };
 
@@ -173,7 +173,7 @@ static void run_granted(struct small *w, int i, const struct rdl_acts *acts, con
 			small_wrong(w, "a run of nodes that do not exist");
 			return;
 		}
-		send_peer(w, i, RDL_EV_GRANT, a, n, rdl_slot_ticket(le64_to_cpu(ev->slots[n])));
+		to_peer(w, i, RDL_EV_GRANT, a, n, rdl_slot_ticket(le64_to_cpu(ev->slots[n])));
 	}
 }
 
@@ -196,7 +196,7 @@ static void to_home(struct small *w, int i, const struct rdl_action *a)
 	node->to_home[node->nto++] = m;
 }
 
-static void waiter_failed(struct small *w, int i, bool tail, u32 err)
+static void try_failed(struct small *w, int i, bool tail, u32 err)
 {
 	struct small_node *node = &w->node[i];
 	int at = tail ? node->nqueue - 1 : 0;
@@ -236,7 +236,7 @@ void small_cut_off(struct small *w, int i)
 		w->untold = true;
 }
 
-static void perform(struct small *w, int i, const struct rdl_acts *acts, const struct rdl_action *a,
+static void act_on(struct small *w, int i, const struct rdl_acts *acts, const struct rdl_action *a,
 		    const struct rdl_event *ev)
 {
 	struct small_node *node = &w->node[i];
@@ -255,7 +255,7 @@ static void perform(struct small *w, int i, const struct rdl_acts *acts, const s
 		break;
 	case RDL_ACT_FAIL_HEAD:
 	case RDL_ACT_FAIL_TAIL:
-		waiter_failed(w, i, a->type == RDL_ACT_FAIL_TAIL, a->arg);
+		try_failed(w, i, a->type == RDL_ACT_FAIL_TAIL, a->arg);
 		break;
 	case RDL_ACT_TIMER:
 		node->armed = a->val;
@@ -272,19 +272,19 @@ static void perform(struct small *w, int i, const struct rdl_acts *acts, const s
 		break;
 	case RDL_ACT_SEND_GRANT:
 		w->handed++;
-		send_peer(w, i, RDL_EV_GRANT, a, a->peer.node, a->peer.ticket);
+		to_peer(w, i, RDL_EV_GRANT, a, a->peer.node, a->peer.ticket);
 		break;
 	case RDL_ACT_GRANT_RUN:
 		run_granted(w, i, acts, a, ev);
 		break;
 	case RDL_ACT_SEND_HINT:
-		send_peer(w, i, RDL_EV_HINT, a, a->peer.node, a->peer.ticket);
+		to_peer(w, i, RDL_EV_HINT, a, a->peer.node, a->peer.ticket);
 		break;
 	case RDL_ACT_SEND_PROBE:
-		send_peer(w, i, RDL_EV_PROBE, a, a->peer.node, a->peer.ticket);
+		to_peer(w, i, RDL_EV_PROBE, a, a->peer.node, a->peer.ticket);
 		break;
 	case RDL_ACT_SEND_ANSWER:
-		send_peer(w, i, RDL_EV_ANSWER, a, a->peer.node, a->peer.ticket);
+		to_peer(w, i, RDL_EV_ANSWER, a, a->peer.node, a->peer.ticket);
 		break;
 	case RDL_ACT_TAKE:
 		node->copy = a->arg ? node->parked : ev->type == RDL_EV_REBUILT ? ev->rebuilt.ver : ev->peer.ver;
@@ -366,7 +366,7 @@ void small_feed(struct small *w, int i, struct rdl_event *ev)
 			printf("#     action %u node %u ticket %u val %llx arg %u ver %llx\n", acts.a[k].type,
 			       acts.a[k].peer.node, acts.a[k].peer.ticket, (unsigned long long)acts.a[k].val,
 			       acts.a[k].arg, (unsigned long long)acts.a[k].peer.ver);
-		perform(w, i, &acts, &acts.a[k], ev);
+		act_on(w, i, &acts, &acts.a[k], ev);
 	}
 	bad = rdl_check(&node->core);
 	if (bad)

@@ -68,7 +68,7 @@ static const char *crc_known(u64 seed)
 
 /* ---- messages ---- */
 
-union buffer {
+union longest {
 	struct rdl_msg msg;
 	u8 bytes[RDL_MSG_MAX];
 };
@@ -183,7 +183,7 @@ static void sample(struct rdl_msg *m, u8 type)
 }
 
 /* What a message between nodes says, comes out as it was put in; what it may not say, is refused. */
-static void peer_messages(union buffer *b, u8 type, u32 len)
+static void peer_messages(union longest *b, u8 type, u32 len)
 {
 	struct rdl_peer p = { .node = 3, .ticket = 0x3ffffff }, q;
 	struct rdl_msg_peer *m = rdl_msg_payload(&b->msg);
@@ -214,7 +214,7 @@ static void peer_messages(union buffer *b, u8 type, u32 len)
 	wrong(!rdl_msg_check(&b->msg, len), "a debt that cannot be");
 }
 
-static void stat_message(union buffer *b, u32 len)
+static void stat_message(union longest *b, u32 len)
 {
 	struct rdl_stat s = { .st = RDL_ST_WAIT, .mode = RDL_MODE_S, .ticket = 9, .ticket_epoch = 0x1003 }, t;
 	struct rdl_msg_stat *m = rdl_msg_payload(&b->msg);
@@ -233,7 +233,7 @@ static void stat_message(union buffer *b, u32 len)
 /* Of each kind of lock: what must come with it, and what must not. */
 static const char *opened(u64 seed)
 {
-	union buffer b;
+	union longest b;
 	u8 kind;
 
 	(void)seed;
@@ -268,7 +268,7 @@ static const char *opened(u64 seed)
 static const char *messages(u64 seed)
 {
 	unsigned int type;
-	union buffer b;
+	union longest b;
 
 	dice.rng = seed;
 	for (type = 0; type < RDL_NR_MSGS; type++) {
@@ -384,7 +384,7 @@ static const char *message_fuzz(u64 seed)
 
 	dice.rng = seed;
 	for (i = 0; i < 300000; i++) {
-		union buffer b;
+		union longest b;
 		u32 k, len, flips = 1 + bits(3);
 		u8 *exact;
 

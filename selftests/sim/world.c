@@ -52,6 +52,7 @@ enum fault {
 	FAULT_FREEZE_AGAIN,
 	FAULT_GARBAGE,
 	FAULT_DIE_CLAIMED,	/* the owner, while the home waits for somebody else's claim */
+	FAULT_SHED,		/* memory is short: nothing that is idle is kept */
 	FAULT_OP,		/* its end is an error, the link still carries messages for a while */
 	NR_FAULTS,
 };
@@ -108,15 +109,17 @@ static void strike(struct world *w, struct event *e);
 
 static void die_claimed(struct world *w)
 {
-	int lock = rnd(w, w->cfg.locks);
-	int owner = (int)rdl_w_mid(w->home.lock[lock].word) - 1;
+	int lock = rnd(w, w->cfg.locks), owner = 0, i;
 	int other = 1 + rnd(w, w->cfg.nodes - 1);
 	struct event *e;
 
+	for (i = 1; i < w->cfg.nodes; i++)
+		if (w->node[i].agent[lock].users)
+			owner = i;
 	if (owner < 1 || other == owner)
 		return;
 	pause(w, other, w->cfg.lease / 2);
-	home_recover(w, lock, false, false);
+	home_recover(w, lock, false, false, 0);
 	e = sched(w, 8 * w->cfg.latency, strike, -1);
 	e->arg = FAULT_CRASH;
 	e->gen = owner + 1;
@@ -159,7 +162,7 @@ static void strike(struct world *w, struct event *e)
 			w->link[w->node[n].link].slow_until = w->now + about(w, lease / 8);
 		break;
 	case FAULT_RECOVER:
-		home_recover(w, rnd(w, w->cfg.locks), false, false);
+		home_recover(w, rnd(w, w->cfg.locks), false, false, 0);
 		break;
 	case FAULT_FREEZE_AGAIN:
 		home_repeat_freeze(w, rnd(w, w->cfg.locks));
@@ -170,6 +173,9 @@ static void strike(struct world *w, struct event *e)
 	case FAULT_DIE_CLAIMED:
 		if (w->cfg.nodes > 2)
 			die_claimed(w);
+		break;
+	case FAULT_SHED:
+		sched(w, 0, node_shed, n);
 		break;
 	case FAULT_OP:
 	case NR_FAULTS:
@@ -204,21 +210,64 @@ void fault_armed(struct world *w, int node)
 
 static void stop(struct world *w, struct event *e)
 {
+	int n;
+
 	(void)e;
 	w->stopping = true;
 	trace(w, "no new requests from here");
+	for (n = 0; n < w->cfg.nodes && w->cfg.shed; n++)
+		if (w->node[n].alive)
+			sched(w, 0, node_shed, n);
 }
 
 /* ---- one world ---- */
 
-static void configure(struct world *w, int nodes)
+static void limits(struct world *w)
+{
+	struct config *c = &w->cfg;
+
+	c->soft = 1u << 25;
+	c->hard = (1u << RDL_TICKET_BITS) - 1024;
+	if (!c->hammer && chance(w, 30)) {
+		/* A rebuild gives a ticket to each who waits: there must be more. */
+		c->soft = 1 + rnd(w, 8);
+		if (c->soft < c->nodes + 1u)
+			c->soft = c->nodes + 1;
+		c->hard = c->soft + rnd(w, 6);
+	}
+	sim_ticket_soft = c->soft;
+	sim_ticket_hard = c->hard;
+	sim_debt_max = c->hammer ? 64 : 2;	/* small, so that it is reached */
+}
+
+static void kinds(struct world *w, u8 wanted)
+{
+	u8 kind = 1 + rnd(w, RDL_NR_KINDS - 1);
+	bool mixed = chance(w, 30);
+	int i;
+
+	for (i = 0; i < w->cfg.locks; i++) {
+		struct home_lock *h = &w->home.lock[i];
+		u8 props = rnd(w, 4);
+
+		if (mixed && i)
+			kind = 1 + rnd(w, RDL_NR_KINDS - 1);
+		h->kind = wanted ? wanted : kind;
+		h->props = h->kind == RDL_KIND_SPIN ? 0 : w->cfg.hammer ? RDL_P_STICKY : props;
+		if (h->kind == RDL_KIND_TICKET)
+			h->props &= ~RDL_P_STICKY;
+	}
+}
+
+/* In the order of what was drawn first, so that a wish changes nothing else before it. */
+static void configure(struct world *w, const struct wish *wish)
 {
 	struct config *c = &w->cfg;
 
 	memset(c, 0, sizeof(*c));
-	c->nodes = nodes ? nodes : 2 + (int)rnd(w, 3);
-	c->locks = 1 + rnd(w, chance(w, 30) ? 3 : 1);
-	c->threads = 1 + rnd(w, 3);
+	c->nodes = chance(w, 8) ? 5 + (int)rnd(w, 12) : 2 + (int)rnd(w, 3);
+	c->locks = 1 + rnd(w, chance(w, 30) ? MAX_LOCKS - 1 : 1);
+	c->threads = 1 + rnd(w, MAX_THREADS);
 	c->budget = chance(w, 50) ? rnd(w, 4) : RDL_BUDGET;
 	c->latency = chance(w, 30) ? 100 * US : 2 * US + rnd(w, 20 * US);
 	c->lease = 5 * MS;
@@ -226,107 +275,62 @@ static void configure(struct world *w, int nodes)
 	c->hold = chance(w, 20) ? 500 * US : 1 * US + rnd(w, 50 * US);
 	c->think = chance(w, 20) ? 2 * MS : 1 * US + rnd(w, 100 * US);
 	c->stop = 3 * MS + rnd(w, 12 * MS);
-	c->end = c->stop + 100 * MS;
+	/* A waiter asks after 1, 2 and 4 seconds. */
+	c->end = c->stop + 10000 * MS;
 	c->faults = chance(w, 15) ? 0 : 1 + rnd(w, chance(w, 30) ? 24 : 8);
 	c->fault_mask = chance(w, 50) ? ~0u : (u32)rnd64(w);
 	c->try_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	c->cancel_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	c->close_pct = chance(w, 30) ? rnd(w, 50) : 0;
 	c->refuse_pct = chance(w, 15) ? rnd(w, 10) : 0;
+	c->shared_pct = chance(w, 70) ? rnd(w, 100) : 0;
+	c->convert_pct = chance(w, 40) ? rnd(w, 60) : 0;
+	c->tear_pct = chance(w, 40) ? rnd(w, 60) : 0;
+	c->late_pct = chance(w, 50) ? rnd(w, 60) : 0;
+	c->twice_pct = chance(w, 40) ? rnd(w, 30) : 0;
+	c->drop_pct = chance(w, 10) ? rnd(w, 10) : 0;
 	c->lease_links = chance(w, 50);
 	c->slow_open = chance(w, 50);
-	c->soft = 1u << 25;
-	c->hard = (1u << RDL_TICKET_BITS) - 1024;
-	if (chance(w, 30)) {
-		c->soft = 1 + rnd(w, 8);
-		c->hard = c->soft + rnd(w, 6);
-	}
-	sim_ticket_soft = c->soft;
-	sim_ticket_hard = c->hard;
+	c->shed = chance(w, 60);
+	if (wish->nodes)
+		c->nodes = wish->nodes;
+	if (wish->locks)
+		c->locks = wish->locks;
+	if (wish->threads)
+		c->threads = wish->threads;
+	if (wish->faults >= 0 && c->faults > wish->faults)
+		c->faults = wish->faults;
+	kinds(w, wish->kind);
+	limits(w);
 }
 
-static void check_rest(struct world *w)
+/* Everybody wants it all the time, and nothing goes wrong. */
+static void configure_hammer(struct world *w, const struct wish *wish)
 {
-	int i, n, t;
+	struct config *c = &w->cfg;
 
-	for (n = 0; n < w->cfg.nodes; n++) {
-		struct node *node = &w->node[n];
-
-		if (!node->alive)
-			continue;
-		for (t = 0; t < w->cfg.threads; t++)
-			if (node->thread[t].st != IDLE)
-				violation(w, "lock %d: node %d's user %d is forgotten, waiting since %llu us",
-					  node->thread[t].lock, n, t,
-					  (unsigned long long)(node->thread[t].since / US));
-		for (i = 0; i < w->cfg.locks; i++)
-			if (node->agent[i].open == OPEN && !rdl_idle(&node->agent[i].core))
-				violation(w, "lock %d: node %d is left in state %s", i, n,
-					  rdl_state_name(node->agent[i].core.st));
-	}
-	for (i = 0; i < w->cfg.locks; i++) {
-		struct home_lock *h = &w->home.lock[i];
-
-		if (h->recovering)
-			violation(w, "lock %d: a recovery never ended", i);
-		if (rdl_w_mid(h->word) || rdl_w_frozen(h->word))
-			violation(w, "lock %d: word %016llx at rest", i, (unsigned long long)h->word);
-	}
+	memset(c, 0, sizeof(*c));
+	c->hammer = true;
+	c->readers = wish->readers;
+	c->nodes = wish->nodes;
+	c->locks = 1;
+	c->threads = wish->threads;
+	c->budget = RDL_BUDGET;
+	c->latency = 2 * US;
+	c->lease = 1000 * MS;
+	c->margin = 100 * MS;
+	c->hold = 2 * US;
+	c->think = 1 * US;
+	c->stop = wish->hammer * MS;
+	c->end = c->stop + 10000 * MS;
+	kinds(w, wish->kind);
+	limits(w);
 }
 
-/* Is anybody still waiting for anything? The heartbeats never end. */
-static bool at_rest(const struct world *w)
+static void plan_faults(struct world *w)
 {
-	int n, t, i;
-
-	for (n = 0; n < w->cfg.nodes; n++) {
-		const struct node *node = &w->node[n];
-
-		if (!node->alive && w->home.sess[n].live)
-			return false;
-		if (!node->alive)
-			continue;
-		if (node->ss != SESSION_UP)
-			return false;
-		for (t = 0; t < w->cfg.threads; t++)
-			if (node->thread[t].st != IDLE)
-				return false;
-		for (i = 0; i < w->cfg.locks; i++)
-			if (node->agent[i].open == OPEN && !rdl_idle(&node->agent[i].core))
-				return false;
-	}
-	for (i = 0; i < w->cfg.locks; i++)
-		if (w->home.lock[i].recovering || rdl_w_mid(w->home.lock[i].word))
-			return false;
-	return true;
-}
-
-bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
-{
-	struct event *e;
-	u64 look = 0;
 	int i;
 
-	sched_clear(w);
-	w->seed = seed;
-	w->rng = seed * 0x2545f4914f6cdd1dull + 1;
-	w->now = 0;
-	w->stopping = false;
-	w->links = 0;
-	w->ops = 0;
-	w->failed = false;
-	memset(w->armed, 0, sizeof(w->armed));
-	w->op_fails = false;
-	w->cov = cov;
-	if (!w->op)
-		w->op = malloc(MAX_OPS * sizeof(*w->op));
-	if (!w->op)
-		abort();
-	configure(w, nodes);
-	home_start(w);
-	memset(w->node, 0, sizeof(w->node));
-	for (i = 0; i < w->cfg.nodes; i++)
-		node_start(w, i);
 	for (i = 0; i < w->cfg.faults; i++) {
 		int fault;
 
@@ -337,6 +341,48 @@ bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
 			sched(w, rnd(w, w->cfg.stop), chance(w, 50) ? strike : arm, -1)->arg = fault;
 	}
 	sched(w, w->cfg.stop, stop, -1);
+}
+
+static void begin(struct world *w, u64 seed, const struct wish *wish)
+{
+	int i;
+
+	sched_clear(w);
+	w->seed = seed;
+	w->rng = seed * 0x2545f4914f6cdd1dull + 1;
+	w->now = 0;
+	w->stopping = false;
+	w->links = 0;
+	w->ops = 0;
+	w->op_free = NULL;
+	w->op_seq = 0;
+	w->failed = false;
+	memset(w->armed, 0, sizeof(w->armed));
+	w->op_fails = false;
+	w->atomics = w->reads = w->writes = w->grants_sent = w->hints_sent = w->turns = 0;
+	w->overtaken = 0;
+	if (!w->op)
+		w->op = malloc(MAX_OPS * sizeof(*w->op));
+	if (!w->op)
+		abort();
+	if (wish->hammer)
+		configure_hammer(w, wish);
+	else
+		configure(w, wish);
+	home_start(w);
+	memset(w->node, 0, w->cfg.nodes * sizeof(w->node[0]));
+	for (i = 0; i < w->cfg.nodes; i++)
+		node_start(w, i);
+	plan_faults(w);
+}
+
+bool world_run(struct world *w, u64 seed, const struct wish *wish, struct coverage *cov)
+{
+	struct event *e;
+	u64 look = 0;
+
+	w->cov = cov;
+	begin(w, seed, wish);
 	while (!w->failed && (e = sched_pop(w))) {
 		w->now = e->time;
 		if (w->now > w->cfg.end) {
@@ -359,13 +405,13 @@ bool world_run(struct world *w, u64 seed, int nodes, struct coverage *cov)
 		sched_done(w, e);
 		/* Rest must last: late operations and messages may still come. */
 		if (w->stopping && w->now >= look) {
-			if (look && at_rest(w) && w->now > w->cfg.stop + 4 * w->cfg.lease + MS)
+			if (look && at_rest(w) && (w->cfg.hammer || w->now > w->cfg.stop + 4 * w->cfg.lease + MS))
 				break;
 			look = w->now + MS;
 		}
 	}
 	if (!w->failed)
-		check_rest(w);
+		judge_rest(w);
 	cov->worlds++;
 	return !w->failed;
 }

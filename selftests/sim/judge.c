@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What must be true: of a grant when it is given, of a node after each of its steps, of everything when all has come to
+ * rest.
+ */
+#include "sim.h"
+
+/* ---- grants ---- */
+
+/* Another node that believes, with a valid lease, that users of it hold the lock in a mode that does not go with @mode. */
+void judge_exclusion(struct world *w, int n, int lock, u8 mode)
+{
+	int i;
+
+	for (i = 0; i < w->cfg.nodes; i++) {
+		const struct agent *a = &w->node[i].agent[lock];
+
+		if (i == n || !a->users || (mode == RDL_MODE_S && a->mode == RDL_MODE_S) || !node_lease_valid(w, i))
+			continue;
+		violation(w, "lock %d: granted on node %d while node %d holds it", lock, n, i);
+	}
+}
+
+static void judge_token(struct world *w, int n, int lock, u64 token, u8 mode)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	u64 least = mode == RDL_MODE_X ? h->last_token : h->last_x;
+
+	if (token <= least)
+		violation(w, "lock %d: node %d: token %llx after %llx", lock, n, (unsigned long long)token,
+			  (unsigned long long)least);
+	if (mode == RDL_MODE_X)
+		h->last_x = token;
+	if (token > h->last_token)
+		h->last_token = token;
+}
+
+static void judge_value(struct world *w, int n, int lock, u32 told)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	const struct agent *a = &w->node[n].agent[lock];
+
+	if (!(h->props & RDL_P_VALUE))
+		return;
+	if (told & RDL_GRANT_VALUE_INVALID)
+		h->newest = a->copy;
+	if (a->copy != h->newest)
+		violation(w, "lock %d: node %d gets value %llx, the newest is %llx", lock, n,
+			  (unsigned long long)a->copy, (unsigned long long)h->newest);
+	if (a->copy != a->core.q.ver)
+		violation(w, "lock %d: node %d: core and shell disagree about the value", lock, n);
+}
+
+static void judge_death(struct world *w, int n, int lock, u32 told)
+{
+	struct home_lock *h = &w->home.lock[lock];
+
+	if (h->death_untold && !(told & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
+		violation(w, "lock %d: node %d is not told that the owner died", lock, n);
+	if (told & RDL_GRANT_OWNER_DIED)
+		w->cov->deaths++;
+	h->death_untold = false;
+}
+
+/*
+ * FIFO between nodes: once a request has its ticket, another node gives the lock to younger users at most as often as
+ * its budget allows. That node must have heard that somebody waits, which in a world of hammers it has.
+ */
+static void judge_overtaking(struct world *w, int n, int lock)
+{
+	const struct agent *a = &w->node[n].agent[lock];
+	const struct thread *th = &w->node[n].thread[a->fifo[0]];
+	int i;
+
+	for (i = 0; i < w->cfg.nodes; i++) {
+		const struct agent *b = &w->node[i].agent[lock];
+
+		if (i == n || b->core.st != RDL_ST_WAIT || th->since <= b->drawn)
+			continue;
+		if (++w->over[i][n] > w->overtaken)
+			w->overtaken = w->over[i][n];
+	}
+}
+
+static void judge_budget(struct world *w, int n, int lock, const struct rdl_action *act, u8 mode)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	const struct rdl_queue *q = &a->core.q;
+	bool asked;
+
+	if (!(act->arg & RDL_GRANT_LOCAL)) {
+		w->turns++;
+		return;
+	}
+	w->cov->local++;
+	/* A node that keeps it until it is asked for it may use it as often as it likes before. */
+	asked = mode == RDL_MODE_S || q->hint || (a->core.kind != RDL_KIND_MCS && !(q->props & RDL_P_STICKY));
+	if (a->core.kind == RDL_KIND_SPIN ? ++a->local_run > w->cfg.budget :
+	    asked && a->core.handovers > q->since + w->cfg.budget)
+		violation(w, "lock %d: node %d hands over more often than its budget", lock, n);
+	if (w->cfg.hammer)
+		judge_overtaking(w, n, lock);
+}
+
+/* Before the users leave the queue. */
+void judge_grant(struct world *w, int n, int lock, const struct rdl_action *act, u32 f)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	u32 many = act->n ? act->n : 1, i;
+	u8 mode = act->mode == RDL_MODE_S ? RDL_MODE_S : RDL_MODE_X;
+
+	if (a->nfifo < (int)many) {
+		violation(w, "lock %d: node %d grants to nobody", lock, n);
+		return;
+	}
+	if (a->users && (mode == RDL_MODE_X || a->mode == RDL_MODE_X))
+		violation(w, "lock %d: node %d grants it twice", lock, n);
+	judge_exclusion(w, n, lock, mode);
+	if (!node_lease_valid(w, n) || !(f & RDL_F_LEASE))
+		violation(w, "lock %d: granted on node %d without a valid lease", lock, n);
+	for (i = 0; i < many; i++) {
+		if (w->node[n].thread[a->fifo[i]].mode != mode)
+			violation(w, "lock %d: node %d: a waiter is given mode %u", lock, n, mode);
+		judge_token(w, n, lock, act->val + i, mode);
+	}
+	if (act->val + many - 1 != a->core.token)
+		violation(w, "lock %d: the token delivered is not the token kept", lock);
+	judge_death(w, n, lock, act->arg);
+	judge_value(w, n, lock, act->arg);
+	judge_budget(w, n, lock, act, mode);
+	w->cov->grants += many;
+	w->cov->readers += mode == RDL_MODE_S ? many : 0;
+	a->granted += many;
+}
+
+void judge_conversion(struct world *w, int n, int lock, const struct rdl_action *act)
+{
+	if (w->node[n].agent[lock].users != 1)
+		violation(w, "lock %d: node %d converts for nobody", lock, n);
+	judge_token(w, n, lock, act->val, act->mode);
+	judge_exclusion(w, n, lock, act->mode);
+}
+
+/* ---- a node ---- */
+
+/* Documentation/protocol.rst: at most 8 atomics in a wait of 1 ms. */
+void judge_draw(struct world *w, int n, int lock)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	u64 *at = &a->cas_at[a->cas_n % 8];
+
+	if (a->cas_n >= 8 && w->now - *at < MS)
+		violation(w, "lock %d: node %d posts more than 8 atomics in 1 ms", lock, n);
+	*at = w->now;
+	a->cas_n++;
+}
+
+/* After a full second the home is asked only for what was lost; who polls waits for nobody's message. */
+void judge_query(struct world *w, int n, int lock)
+{
+	const struct home_lock *h = &w->home.lock[lock];
+	const struct agent *a = &w->node[n].agent[lock];
+
+	w->cov->queries++;
+	if (!h->lossy && !a->untimely && h->kind != RDL_KIND_TICKET)
+		violation(w, "lock %d: node %d asks the home, and nothing was lost", lock, n);
+}
+
+/* It could go on, and has not asked for a timer. */
+static bool asleep(const struct world *w, const struct rdl_lock *l, u32 f)
+{
+	if (!(f & RDL_F_LINK) || l->frz != RDL_FRZ_RUN || l->is_void || l->armed || l->landing)
+		return false;
+	if (l->kind == RDL_KIND_FAIR || l->kind == RDL_KIND_TICKET)
+		return l->st == RDL_ST_OWED || l->st == RDL_ST_WANT;
+	/* Past the limit only the rebuild helps, which was asked for. */
+	if (l->kind == RDL_KIND_MCS)
+		return l->st == RDL_ST_OWED || (l->st == RDL_ST_WANT && rdl_w_ticket(l->guess) < w->cfg.hard);
+	return l->st == RDL_ST_OWED || (l->st == RDL_ST_WAIT && rdl_w_ticket(l->guess) < w->cfg.hard);
+}
+
+void judge_agent(struct world *w, int n, int lock, u32 f)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	const struct rdl_lock *l = &a->core;
+	const char *err = rdl_check(l);
+
+	if (err)
+		violation(w, "lock %d: node %d: %s", lock, n, err);
+	if ((int)l->nq != a->nfifo)
+		violation(w, "lock %d: node %d counts %u waiters, there are %d", lock, n, l->nq, a->nfifo);
+	if ((int)l->users != a->users)
+		violation(w, "lock %d: node %d and its users disagree who holds", lock, n);
+	if (!!l->io != !!a->op[OP_WORD] || !!l->q.rd != !!a->op[OP_READ] || !!l->q.slot != !!a->op[OP_SLOT])
+		violation(w, "lock %d: node %d lost track of its operations", lock, n);
+	if (asleep(w, l, f))
+		violation(w, "lock %d: node %d: nothing will wake it from state %s", lock, n, rdl_state_name(l->st));
+}
+
+/* ---- at rest ---- */
+
+static bool agent_rests(const struct world *w, const struct agent *a)
+{
+	const struct rdl_lock *l = &a->core;
+
+	if (a->open != OPEN || rdl_idle(l))
+		return true;
+	/* Not to be closed: it may be kept, or the only copy of its value be here. */
+	return !w->cfg.shed && !l->nq && !l->io && (l->st == RDL_ST_CACHED || l->st == RDL_ST_NONE) &&
+	       l->frz == RDL_FRZ_RUN && !l->is_void;
+}
+
+/* The words must say what the idle owners have, and nothing else. */
+static bool word_rests(const struct world *w, int lock)
+{
+	const struct home_lock *h = &w->home.lock[lock];
+	u32 mid = 0;
+	int n;
+
+	for (n = 0; n < w->cfg.nodes; n++) {
+		const struct agent *a = &w->node[n].agent[lock];
+
+		if (w->node[n].alive && a->open == OPEN && a->core.st == RDL_ST_CACHED)
+			mid += h->kind == RDL_KIND_MCS ? n + 1 : 1 + a->core.q.debt;
+	}
+	return rdl_w_mid(h->word) == mid && !rdl_w_low(h->word) && !rdl_w_frozen(h->word);
+}
+
+/* Is anybody still waiting for anything? The heartbeats never end. */
+bool at_rest(const struct world *w)
+{
+	int n, t, i;
+
+	for (n = 0; n < w->cfg.nodes; n++) {
+		const struct node *node = &w->node[n];
+
+		if (!node->alive && w->home.sess[n].live)
+			return false;
+		if (!node->alive)
+			continue;
+		if (node->ss != SESSION_UP)
+			return false;
+		for (t = 0; t < w->cfg.threads; t++)
+			if (node->thread[t].st != IDLE)
+				return false;
+		for (i = 0; i < w->cfg.locks; i++)
+			if (!agent_rests(w, &node->agent[i]))
+				return false;
+	}
+	for (i = 0; i < w->cfg.locks; i++)
+		if (w->home.lock[i].recovering || !word_rests(w, i))
+			return false;
+	return true;
+}
+
+void judge_rest(struct world *w)
+{
+	int i, n, t;
+
+	for (n = 0; n < w->cfg.nodes; n++) {
+		struct node *node = &w->node[n];
+
+		if (!node->alive)
+			continue;
+		for (t = 0; t < w->cfg.threads; t++)
+			if (node->thread[t].st != IDLE)
+				violation(w, "lock %d: node %d's user %d is forgotten, waiting since %llu us",
+					  node->thread[t].lock, n, t,
+					  (unsigned long long)(node->thread[t].since / US));
+		for (i = 0; i < w->cfg.locks; i++)
+			if (!agent_rests(w, &node->agent[i]))
+				violation(w, "lock %d: node %d is left in state %s", i, n,
+					  rdl_state_name(node->agent[i].core.st));
+	}
+	for (i = 0; i < w->cfg.locks; i++) {
+		struct home_lock *h = &w->home.lock[i];
+
+		if (h->recovering)
+			violation(w, "lock %d: a recovery never ended", i);
+		if (!word_rests(w, i))
+			violation(w, "lock %d: word %016llx at rest", i, (unsigned long long)h->word);
+	}
+}

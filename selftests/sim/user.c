@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The users of a node, as events: they want a lock, wait, have it, perhaps convert it, give it back; and the queue above
+ * the core in which they wait.
+ */
+#include "sim.h"
+
+static void serve_thread(struct world *w, struct event *e);
+
+int fifo_pop(struct world *w, struct agent *a, int at)
+{
+	int t;
+
+	if (at < 0 || at >= a->nfifo) {
+		violation(w, "a waiter is named that does not exist");
+		return -1;
+	}
+	t = a->fifo[at];
+	memmove(&a->fifo[at], &a->fifo[at + 1], (a->nfifo - at - 1) * sizeof(a->fifo[0]));
+	a->nfifo--;
+	return t;
+}
+
+static struct event *thread_event(struct world *w, int n, int t, event_fn fn, u64 delay)
+{
+	struct event *e = sched(w, delay, fn, n);
+
+	e->arg = t;
+	e->gen = w->node[n].thread[t].gen;
+	return e;
+}
+
+void thread_idle(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+
+	th->st = IDLE;
+	th->fed = false;
+	th->has = false;
+	th->converting = false;
+	th->gen++;
+	thread_event(w, n, t, serve_thread, about(w, w->cfg.think));
+}
+
+/* ---- what becomes of them ---- */
+
+void waiter_failed(struct world *w, int n, int lock, int at, u32 err)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	int t = fifo_pop(w, a, at);
+
+	if (t < 0)
+		return;
+	trace(w, "node %d: lock %d: user %d fails, errno %u", n, lock, t, err);
+	if (!w->node[n].thread[t].try || (err != EAGAIN && err != EHOSTUNREACH))
+		violation(w, "node %d: lock %d: a waiter failed with errno %u", n, lock, err);
+	a->failed++;
+	thread_idle(w, n, t);
+}
+
+/* The first @many of the queue; the grant has been judged. */
+void users_granted(struct world *w, int n, int lock, u32 many)
+{
+	struct agent *a = &w->node[n].agent[lock];
+
+	while (many--) {
+		int t = fifo_pop(w, a, 0);
+		struct thread *th;
+
+		if (t < 0)
+			return;
+		th = &w->node[n].thread[t];
+		trace(w, "node %d: lock %d: user %d has it, mode %u", n, lock, t, th->mode);
+		if (w->now - th->since > a->worst)
+			a->worst = w->now - th->since;
+		th->st = HOLDING;
+		th->has = true;
+		th->gen++;
+		a->users++;
+		a->mode = th->mode;
+		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+	}
+}
+
+void users_cut_off(struct world *w, int n, int lock)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	int t;
+
+	if (!a->users)
+		return;
+	/* If the node slept through its own eviction, the next owner may have been told already. */
+	if (!a->evicted && a->mode == RDL_MODE_X)
+		w->home.lock[lock].death_untold = true;
+	a->evicted = false;
+	a->users = 0;
+	w->cov->lost++;
+	for (t = 0; t < w->cfg.threads; t++) {
+		struct thread *th = &w->node[n].thread[t];
+
+		if (th->lock != lock || !th->has)
+			continue;
+		/* It finds out when it releases; or now, if it waits for a conversion. */
+		th->has = false;
+		if (!th->converting)
+			continue;
+		th->converting = false;
+		th->gen++;
+		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+	}
+}
+
+void user_converted(struct world *w, int n, int lock, bool done, u8 mode)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	int t;
+
+	for (t = 0; t < w->cfg.threads; t++) {
+		struct thread *th = &w->node[n].thread[t];
+
+		if (th->lock != lock || !th->has || !th->converting)
+			continue;
+		th->converting = false;
+		th->mode = mode;
+		th->gen++;
+		a->mode = mode;
+		w->cov->converted += done;
+		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+		return;
+	}
+	violation(w, "lock %d: node %d converts for nobody", lock, n);
+}
+
+/* ---- what they do ---- */
+
+void queue_waiter(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct agent *a = &w->node[n].agent[th->lock];
+	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = th->try, .mode = th->mode };
+
+	th->fed = true;
+	a->fifo[a->nfifo++] = t;
+	feed(w, n, th->lock, &ev, 0);
+}
+
+static void cancel(struct world *w, struct event *e)
+{
+	struct node *node = &w->node[e->node];
+	int t = e->arg, i;
+	struct thread *th = &node->thread[t];
+	struct agent *a = &node->agent[th->lock];
+	struct rdl_event ev = { .type = RDL_EV_CANCEL };
+
+	if (!awake(w, e->node) || th->gen != e->gen || th->st != WAITING)
+		return;
+	trace(w, "node %d: lock %d: user %d gives up waiting", e->node, th->lock, t);
+	if (th->fed) {
+		for (i = 0; i < a->nfifo && a->fifo[i] != t; i++)
+			;
+		ev.try = th->try && i == 0 && !a->core.q.gone &&
+			 (a->core.st == RDL_ST_TRY || a->core.st == RDL_ST_PROBE);
+		fifo_pop(w, a, i);
+		feed(w, e->node, th->lock, &ev, 0);
+	}
+	thread_idle(w, e->node, t);
+}
+
+static void want(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct agent *a;
+
+	th->lock = rnd(w, w->cfg.locks);
+	th->try = chance(w, w->cfg.try_pct);
+	th->mode = RDL_MODE_X;
+	if (w->home.lock[th->lock].kind == RDL_KIND_FAIR && (w->cfg.readers ? n : chance(w, w->cfg.shared_pct)))
+		th->mode = RDL_MODE_S;
+	th->st = WAITING;
+	th->fed = false;
+	th->gen++;
+	th->since = w->now;
+	a = &w->node[n].agent[th->lock];
+	a->closing = false;
+	trace(w, "node %d: lock %d: user %d %s, mode %u", n, th->lock, t, th->try ? "tries" : "wants it", th->mode);
+	if (chance(w, w->cfg.cancel_pct))
+		thread_event(w, n, t, cancel, rnd(w, 20 * w->cfg.latency));
+	if (a->open == OPEN) {
+		queue_waiter(w, n, t);
+	} else if (a->open == CLOSED) {
+		a->open = OPENING;
+		if (w->node[n].ss == SESSION_UP)
+			send_open(w, n, th->lock);
+	}
+}
+
+/*
+ * Of a lock that is not sticky the core does not know that it is to be closed, so it cannot see to its value: such a
+ * lock stays open here until an epoch later. The module closes it.
+ */
+static bool lone_copy(const struct agent *a)
+{
+	const struct rdl_queue *q = &a->core.q;
+
+	return q->handed_epoch == a->core.epoch && q->props == RDL_P_VALUE;
+}
+
+/* Nobody of this node has it, or wants it. */
+static bool unused(const struct world *w, int n, int lock)
+{
+	const struct node *node = &w->node[n];
+	int t;
+
+	for (t = 0; t < w->cfg.threads; t++)
+		if (node->thread[t].lock == lock && (node->thread[t].st == WAITING || node->thread[t].has))
+			return false;
+	return true;
+}
+
+/* As soon as it may be, and unless somebody wants it again. */
+static void close_idle(struct world *w, struct event *e)
+{
+	struct node *node = &w->node[e->node];
+	struct agent *a = &node->agent[e->lock];
+
+	if (!awake(w, e->node) || a->open != OPEN || !a->closing)
+		return;
+	if (node->ss != SESSION_UP || !a->link || !rdl_idle(&a->core) || lone_copy(a)) {
+		sched(w, 10 * w->cfg.latency, close_idle, e->node)->lock = e->lock;
+		return;
+	}
+	trace(w, "node %d: lock %d is closed", e->node, e->lock);
+	a->open = CLOSED;
+	a->closing = false;
+	a->link = false;
+	a->timer_gen++;
+	send_plain(w, e->node, RDL_MSG_CLOSE, e->lock, 0, 0);
+}
+
+/* What is idle and kept must be given up first. */
+static void maybe_close(struct world *w, int n, int lock)
+{
+	struct agent *a = &w->node[n].agent[lock];
+
+	if (a->open != OPEN || a->closing || !unused(w, n, lock) || !chance(w, w->cfg.close_pct))
+		return;
+	a->closing = true;
+	if (a->core.q.props & RDL_P_STICKY)
+		feed_type(w, n, lock, RDL_EV_SHED);
+	sched(w, chance(w, 50) ? 0 : rnd(w, 20 * w->cfg.latency), close_idle, n)->lock = lock;
+}
+
+/* A writer leaves a new value, which is named by its token. */
+static u8 write_value(struct world *w, int n, int lock)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	struct agent *a = &w->node[n].agent[lock];
+
+	if (!(h->props & RDL_P_VALUE) || a->mode != RDL_MODE_X || !chance(w, 70))
+		return 0;
+	a->copy = a->core.token;
+	h->newest = a->copy;
+	return 1;
+}
+
+/* Not in the middle of something else, a recovery perhaps. */
+static bool convert(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct agent *a = &w->node[n].agent[th->lock];
+	struct home_lock *h = &w->home.lock[th->lock];
+	struct rdl_event ev = { .type = th->mode == RDL_MODE_X ? RDL_EV_DOWN : RDL_EV_UP };
+	u64 copy = a->copy, newest = h->newest;
+	u32 gen;
+
+	if (h->kind != RDL_KIND_FAIR || a->users != 1 || a->core.st != RDL_ST_HELD || !chance(w, w->cfg.convert_pct))
+		return false;
+	if (ev.type == RDL_EV_DOWN)
+		ev.dirty = write_value(w, n, th->lock);
+	th->converting = true;
+	gen = ++th->gen;
+	/* It is a reader from when the operation is posted, and a writer again if it certainly was not done. */
+	a->mode = RDL_MODE_S;
+	trace(w, "node %d: lock %d: user %d converts from mode %u", n, th->lock, t, th->mode);
+	feed(w, n, th->lock, &ev, 0);
+	/* Not begun, so the value was not taken. */
+	if (ev.dirty && !th->converting && a->mode == RDL_MODE_X) {
+		a->copy = copy;
+		h->newest = newest;
+	}
+	/* Now and then it is killed while it waits for that. */
+	if (th->converting && th->gen == gen && chance(w, 10))
+		thread_event(w, n, t, serve_thread, rnd(w, 6 * w->cfg.latency));
+	return true;
+}
+
+static void release(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct agent *a = &w->node[n].agent[th->lock];
+	struct rdl_event ev = { .type = RDL_EV_REL };
+	bool spin = w->home.lock[th->lock].kind == RDL_KIND_SPIN;
+
+	if (th->has) {
+		th->has = false;
+		if (!th->converting)
+			ev.dirty = write_value(w, n, th->lock);
+		th->converting = false;
+		if (!--a->users)
+			a->evicted = false;
+		feed(w, n, th->lock, &ev, 0);
+	} else if (spin && a->open == OPEN && a->core.st == RDL_ST_LOST) {
+		feed(w, n, th->lock, &ev, 0);
+	}
+}
+
+static void serve_thread(struct world *w, struct event *e)
+{
+	int n = e->node, t = e->arg;
+	struct thread *th = &w->node[n].thread[t];
+
+	if (!awake(w, n) || th->gen != e->gen)
+		return;
+	switch (th->st) {
+	case IDLE:
+		if (!w->stopping)
+			want(w, n, t);
+		break;
+	case HOLDING:
+		if (th->has && !th->converting && !w->stopping && convert(w, n, t))
+			break;
+		release(w, n, t);
+		thread_idle(w, n, t);
+		maybe_close(w, n, th->lock);
+		break;
+	default:
+		break;
+	}
+}
