@@ -99,6 +99,10 @@ coverage: ## lines of kmod/ that the tests on the debug kernel run [MIN=]
 	@scripts/coverage --have || $(MAKE) --no-print-directory check-debug
 	@scripts/coverage $(if $(MIN),--min $(MIN))
 
+bench: vm-modules tools ## the kinds of locks compared, in build/bench [KERNEL= SCALE= DOC=1: into Documentation]
+	@scripts/deps vm bench
+	@SCALE="$(if $(filter command% env%,$(origin SCALE)),$(SCALE),0.1)" scripts/bench $(if $(DOC),--doc) "$(KERNEL)"
+
 demo: ## two machines, one lock, before your eyes
 	@scripts/deps build vm
 	@echo 'Building the module and the tools (what is there already is not built again) ...'
@@ -123,5 +127,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix check-debug soak \
+.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix check-debug soak bench \
 	coverage demo install clean

@@ -147,6 +147,7 @@ int cmd_counter_get(const struct args *a);
 int cmd_counter_cas(const struct args *a);
 int cmd_counter_show(const struct args *a);
 int cmd_lock_test(const struct args *a);
+int cmd_bench_kinds(const struct args *a);
 int cmd_info(const struct args *a);
 
 #endif /* CLI_H */

@@ -118,6 +118,20 @@ const struct command commands[] = {
 		.example = "rdlock lock test web/deploy",
 		.opts = { OPT_KIND, OPT_WAIT },
 	}, {
+		.object = "bench", .name = "kinds", .fn = cmd_bench_kinds,
+		.args = "SPACE", .min_pos = 1, .max_pos = 1,
+		.help = "compare the kinds of locks: latency, throughput, fairness",
+		.more = "With --nodes N it runs on N nodes of the space at the same time: start it on each of them. Cases:\n"
+			"alone: one node, one thread; cached: the same, and the lock is sticky; handover: every node, a\n"
+			"thread each; crowd: every node, --threads each. Of the first two the slowest node is shown.",
+		.example = "rdlock bench kinds web --nodes 2",
+		.opts = {
+			{ "nodes", 0, "N", "how many nodes take part, 1 to 4 (default 1)" },
+			{ "threads", 0, "N", "threads of each node in a crowd (default 4)" },
+			{ "grants", 0, "N", "grants of each thread (default 200)" },
+			{ "run", 0, "NAME", "a name of its own, if a run was broken off" },
+		},
+	}, {
 		.object = "info", .fn = cmd_info,
 		.args = "", .help = "version and limits of the module",
 		.example = "rdlock info",

@@ -297,6 +297,19 @@ def run_loss():
 
 
 @test
+def bench():
+    with Host() as h:
+        got = h.json("bench", "kinds", "web", "--grants", "3", "--threads", "2")
+        same([(r["kind"], r["case"], r["grants"]) for r in got["results"][:4]],
+             [(k, "alone", 3) for k in ("spin", "fair", "ticket", "mcs")], "alone")
+        same([r["kind"] for r in got["results"] if r["case"] == "cached"], ["fair", "mcs"], "what can be cached")
+        same({r["grants"] for r in got["results"] if r["case"] == "crowd"}, {6}, "a crowd")
+        has(h.ok("bench", "kinds", "web", "--grants", "2"), "web: 1 nodes, atomics by device, waiting adaptive",
+            "KIND    CASE", "mcs     crowd")
+        h.run(2, ["bench", "kinds", "web", "--nodes", "5"], "--nodes")
+        h.run(2, ["bench", "kinds", "web", "--threads", "0"], "at least 1")
+
+
 def counters():
     with Host() as h:
         h.run(1, ["counter", "get", "web/c"], "no such counter", "rdlock counter add 'web/c' 0 --cells N")

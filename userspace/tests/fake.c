@@ -236,6 +236,18 @@ static int dev_ioctl(unsigned int nr, void *arg)
 	return fail(ENOTTY);
 }
 
+static int stat_of(const char *space, struct rdlock_space_stat *s)
+{
+	int fd = openat(AT_FDCWD, path("space", space, ""), O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail(ENOENT);
+	if (read(fd, s, sizeof(*s)) != sizeof(*s))
+		abort();
+	close(fd);
+	return 0;
+}
+
 static int space_ioctl(int fd, unsigned int nr, void *arg)
 {
 	struct rdlock_counter_open *c = arg;
@@ -248,6 +260,8 @@ static int space_ioctl(int fd, unsigned int nr, void *arg)
 		fprintf(stderr, "kind=%u flags=%u value=%u\n", l->kind, l->flags, l->value_size);
 	if (nr == RDLOCK_CMD_LOCK_OPEN)
 		return new_fd(path(lock_path, space_of[fd], hex(l->key, l->key_len)), LOCK, hex(l->key, l->key_len));
+	if (nr == RDLOCK_CMD_SPACE_STAT)
+		return stat_of(space_of[fd], arg);
 	if (nr != RDLOCK_CMD_COUNTER_OPEN)
 		return fail(ENOTTY);
 	name = path("counter", space_of[fd], hex(c->key, c->key_len));
