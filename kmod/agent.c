@@ -289,8 +289,8 @@ void rdlock_agent_shed(struct rdlock_agent *a)
 	struct rdl_event ev = { .type = RDL_EV_SHED };
 
 	spin_lock_bh(&a->lock);
-	/* Kinds that keep nothing do not know the event. */
-	if (a->core.q.props & RDL_P_STICKY)
+	/* Kinds that keep nothing do not know the event: neither the lock, nor a value that they handed on. */
+	if (a->core.kind == RDL_KIND_FAIR || a->core.kind == RDL_KIND_MCS)
 		rdlock_agent_event(a, &ev, NULL);
 	spin_unlock_bh(&a->lock);
 }

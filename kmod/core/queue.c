@@ -175,15 +175,12 @@ void rdl_grant_over(struct rdl_lock *l)
  *                              w |= F, FREEZE
  *   CLOSE                                                 claims WAIT, drops the GRANT
  *                              nobody claims the value
- *
- * Who closes a lock that is not sticky says nothing to the core, so that there it would stay open for ever.
  */
 bool rdl_only_copy(const struct rdl_lock *l)
 {
 	const struct rdl_queue *q = &l->q;
 
-	return (q->props & RDL_P_VALUE) && (q->props & RDL_P_STICKY) && q->handed_epoch == l->epoch &&
-	       !rdl_bust(CLOSE_FORGETS);
+	return (q->props & RDL_P_VALUE) && q->handed_epoch == l->epoch && !rdl_bust(CLOSE_FORGETS);
 }
 
 /* The ticket's turn has come. */

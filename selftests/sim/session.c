@@ -259,7 +259,8 @@ void node_shed(struct world *w, struct event *e)
 	if (!awake(w, e->node))
 		return;
 	for (i = 0; i < w->cfg.locks; i++)
-		if (w->node[e->node].agent[i].open == OPEN && (w->home.lock[i].props & RDL_P_STICKY))
+		if (w->node[e->node].agent[i].open == OPEN &&
+		    (w->home.lock[i].kind == RDL_KIND_FAIR || w->home.lock[i].kind == RDL_KIND_MCS))
 			feed_type(w, e->node, i, RDL_EV_SHED);
 }
 

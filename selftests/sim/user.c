@@ -245,7 +245,7 @@ static void maybe_close(struct world *w, int n, int lock)
 	if (a->open != OPEN || a->closing || !unused(w, n, lock) || !chance(w, w->cfg.close_pct))
 		return;
 	a->closing = true;
-	if (a->core.q.props & RDL_P_STICKY)
+	if (a->core.kind == RDL_KIND_FAIR || a->core.kind == RDL_KIND_MCS)
 		feed_type(w, n, lock, RDL_EV_SHED);
 	sched(w, chance(w, 50) ? 0 : rnd(w, 20 * w->cfg.latency), close_idle, n)->lock = lock;
 }
