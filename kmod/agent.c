@@ -117,7 +117,7 @@ static void open_again(struct rdlock_agent *a, u8 was, bool landed)
 /* Does anybody here wait for what a valid lease allows? Then its renewal is told to the core. */
 static bool wants_lease(const struct rdlock_agent *a)
 {
-	if (a->core.nq)
+	if (a->core.nq || (!READ_ONCE(a->opens) && !rdl_idle(&a->core)))
 		return true;
 	/* A spin lock with a user needs it for nothing; the others may owe another node an answer. */
 	return rdl_owns(&a->core) && (a->core.kind != RDL_KIND_SPIN || list_empty(&a->users));

@@ -315,6 +315,11 @@ static void home_open(struct rdlock_home *home, u16 node, const struct rdl_msg *
 		list_add_tail(&park->list, &key->parked);
 		return;
 	}
+	/* A recovery is due, perhaps for the death of this very node, and could not be begun yet. */
+	if (key->again && !rdlock_key_open_by(key, node)) {
+		open_reply(home, node, req, -EAGAIN, NULL);
+		return;
+	}
 	open_reply(home, node, req, 0, key);
 	if (key->obj != RDL_OBJ_LOCK)
 		return;
@@ -364,8 +369,11 @@ bool rdlock_home_forget(struct rdlock_home *home, u16 node, u32 *bucket)
 	unsigned int n = 0;
 
 	lockdep_assert_held(&home->mutex);
-	for (; *bucket < HASH_SIZE(home->keys) && n < FORGET_BATCH; (*bucket)++) {
+	for (; *bucket < HASH_SIZE(home->keys); (*bucket)++) {
 		hlist_for_each_entry_safe(key, tmp, &home->keys[*bucket], hash) {
+			/* Those that are done do not name it any more, so the bucket may be begun again. */
+			if (n >= FORGET_BATCH)
+				return true;
 			list_for_each_entry_safe(p, pn, &key->parked, list)
 				if (p->node == node) {
 					list_del(&p->list);
@@ -375,7 +383,7 @@ bool rdlock_home_forget(struct rdlock_home *home, u16 node, u32 *bucket)
 			home_close(home, key, node, true);
 		}
 	}
-	return *bucket < HASH_SIZE(home->keys);
+	return false;
 }
 
 /* ---- messages in ---- */

@@ -60,7 +60,7 @@ struct rdlock_chunk {
  * @openers: nodes that have it open
  * @props: RDL_P_*; @value_size: bytes. Like @kind fixed by who opens it first.
  * @epoch: of the lock
- * @rec: recovery in progress, NULL: none; @since: boottime ns of its begin
+ * @rec: recovery in progress, NULL: none; @asked: how often those were asked again who had not claimed
  * @claimed: the values that came with its claims, by node; NULL: the lock has none
  * @query: the openers are being asked for their state, NULL: no
  * @parked: opens that wait for its end (struct rdlock_parked)
@@ -87,7 +87,7 @@ struct rdlock_key {
 	bool again;
 	bool again_clear;
 	bool died;
-	u64 since;
+	u32 asked;
 };
 
 /* A peer's link, from the request to its death. */
@@ -97,6 +97,7 @@ struct rdlock_peer {
 	struct rdf_link *link;		/* referenced */
 	u16 node;
 	u32 inc;
+	bool said_hello;		/* home->mutex */
 	struct rdlock_member *member;	/* set when welcomed; home->lock */
 	struct xarray mrs;		/* chunk number -> rdf_mr of its words; home->mutex */
 	struct xarray body_mrs;		/* the same of its bodies */
@@ -116,6 +117,7 @@ struct rdlock_member {
 	u64 next_resume;		/* what it asked for */
 	u64 last_hb;			/* boottime ns; home->lock */
 	bool closed;			/* no heartbeat is answered any more; home->lock */
+	bool evicted;			/* that was counted; home->mutex */
 	u32 forgotten;			/* buckets of home->keys that do not name it any more; home->mutex */
 	bool leaving;			/* said BYE; home->mutex */
 	struct delayed_work evict_work;

@@ -62,26 +62,30 @@ static void evict_work(struct work_struct *work)
 	struct rdlock_member *m = container_of(to_delayed_work(work), struct rdlock_member, evict_work);
 	struct rdlock_home *home = m->home;
 	struct rdlock_peer *peer;
+	bool over, closed;
 
 	mutex_lock(&home->mutex);
 	if (home->stopping)
 		goto out_unlock;
 	spin_lock_bh(&home->lock);
-	if (!m->leaving && !m->closed && ktime_get_boottime_ns() < m->last_hb + EVICT_NS) {
-		spin_unlock_bh(&home->lock);
-		evict_arm(m);
-		goto out_unlock;
-	}
-	/* From here on no heartbeat is acknowledged: what the node believes of its lease is over, too. */
-	m->closed = true;
+	over = m->leaving || ktime_get_boottime_ns() >= m->last_hb + EVICT_NS;
+	/* From here on no heartbeat is acknowledged: what the node believes of its lease ends, too. */
+	m->closed |= over;
+	closed = m->closed;
 	peer = m->peer;
 	spin_unlock_bh(&home->lock);
-	if (peer) {
+	if (closed && peer) {
 		/* Its end (dead_work) goes on with the eviction, when nothing of it can land any more. */
 		rdf_link_kill(peer->link, -ETIMEDOUT);
 		goto out_unlock;
 	}
-	if (!m->leaving && !m->forgotten) {
+	/* Also of one that is cut off though it lives: until its lease is over it believes that it has its locks. */
+	if (!over) {
+		evict_arm(m);
+		goto out_unlock;
+	}
+	if (!m->leaving && !m->evicted) {
+		m->evicted = true;
 		rdlock_stat_inc(home->space, evict);
 		trace_rdlock_evict(home->space, m->node, m->inc);
 	}
@@ -122,7 +126,7 @@ static void welcome(struct rdlock_peer *peer, int err, struct rdlock_member *m, 
 		rdf_link_kill(peer->link, -ENOTCONN);
 		return;
 	}
-	if (rdf_send(peer->link, &w.h, sizeof(w)))
+	if (rdf_send_lossy(peer->link, &w.h, sizeof(w)))
 		rdf_link_kill(peer->link, -ENOTCONN);
 }
 
@@ -159,8 +163,9 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 	bool live;
 
 	lockdep_assert_held(&home->mutex);
-	if (peer->member)
-		return;		/* said it twice */
+	if (peer->said_hello)
+		return;		/* one answer a link */
+	peer->said_hello = true;
 	if (h->name_len != space->name_len || memcmp(h->name, space->name, space->name_len)) {
 		welcome(peer, -ENOENT, NULL, false);	/* another space whose name has the same hash */
 		return;
@@ -236,25 +241,28 @@ void rdlock_member_evict(struct rdlock_home *home, u16 node)
 
 /* ---- links ---- */
 
-static bool peer_heartbeat(struct rdlock_peer *peer, const struct rdl_msg *msg)
+/* The buffer is given back first, so that the answer brings its credit: the node may have no other. */
+static void peer_heartbeat(struct rdlock_peer *peer, struct rdf_rx *rx)
 {
+	struct rdl_msg ack = { .type = RDL_MSG_HB_ACK, .arg = rx->msg->arg };
+	struct rdf_link *link = rdf_link_get(peer->link);
+	u32 inc = le32_to_cpu(rx->msg->src_inc);
 	struct rdlock_home *home = peer->home;
-	struct rdl_msg ack = { .type = RDL_MSG_HB_ACK, .arg = msg->arg };
 	bool ok;
 
+	rdf_rx_done(rx);
 	spin_lock_bh(&home->lock);
-	ok = peer->member && peer->member->peer == peer && !peer->member->closed &&
-	     le32_to_cpu(msg->src_inc) == peer->inc;
+	ok = peer->member && peer->member->peer == peer && !peer->member->closed && inc == peer->inc;
 	if (ok)
 		peer->member->last_hb = ktime_get_boottime_ns();
 	spin_unlock_bh(&home->lock);
-	if (!ok)
-		return true;
-	ack.src = cpu_to_le16(home->space->node);
-	ack.src_inc = cpu_to_le32(home->space->session.inc);
-	ack.dst_inc = cpu_to_le32(peer->inc);
-	rdf_send_urgent(peer->link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
-	return true;
+	if (ok) {
+		ack.src = cpu_to_le16(home->space->node);
+		ack.src_inc = cpu_to_le32(home->space->session.inc);
+		ack.dst_inc = cpu_to_le32(inc);
+		rdf_send_urgent(link, &ack, sizeof(ack));	/* a lost one is a heartbeat missed */
+	}
+	rdf_link_put(link);
 }
 
 static bool peer_recv(struct rdf_link *link, struct rdf_rx *rx)
@@ -262,8 +270,10 @@ static bool peer_recv(struct rdf_link *link, struct rdf_rx *rx)
 	struct rdlock_peer *peer = rdf_link_ctx(link);
 	struct rdlock_home *home = peer->home;
 
-	if (rx->msg->type == RDL_MSG_HB)
-		return peer_heartbeat(peer, rx->msg);
+	if (rx->msg->type == RDL_MSG_HB) {
+		peer_heartbeat(peer, rx);
+		return false;
+	}
 	if (rdlock_peer_is(rx->msg->type)) {
 		rdlock_peer_relay(peer, rx->msg, rx->len);
 		return true;

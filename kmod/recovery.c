@@ -22,11 +22,12 @@
 
 /* An opener that has not claimed is asked again after that; so is memory that was short. */
 #define AGAIN_MS	500
-/* One that has not claimed then, though it lives, is evicted: the lock's other openers wait for it. */
-#define CLAIM_MS	15000
+/* One that was asked so often, and lives, is evicted: the lock's other openers wait for it. 15 seconds of AGAIN_MS. */
+#define ASKED_MAX	30
 /* Recoveries at a time; each takes some 20 KiB. The others wait: a node that dies may have had any number of locks. */
 #define RECS_MAX	1024
 #define RECS_PAUSE_MS	10
+#define RECS_BATCH	64	/* that were put off and are begun in one go */
 
 static void send_freeze(struct rdlock_home *home, struct rdlock_key *key, u16 node)
 {
@@ -167,12 +168,18 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 		key->claimed = NULL;
 		return;
 	}
+	/* What is due is done with it: a death that was put off must not be taken for none. */
+	died |= key->died;
+	clear |= key->again_clear;
+	key->again = false;
+	key->again_clear = false;
+	key->died = false;
 	rdlock_query_end(key);
 	rdlock_stat_inc(home->space, recovery);
 	rdl_recover_start(r, key->kind, key->epoch, rdlock_next_epoch(key->epoch), frozen, key->openers, died, clear);
 	r->settled = settled;
 	key->rec = r;
-	key->since = ktime_get_boottime_ns();
+	key->asked = 0;
 	home->nr_recs++;
 	for (node = 0; node < RDL_MAX_NODES; node++)
 		if (rdlock_key_open_by(key, node))
@@ -226,9 +233,10 @@ void rdlock_recover_remind(struct rdlock_home *home, struct rdlock_key *key, u16
 		send_freeze(home, key, node);
 }
 
-static void ask_again(struct rdlock_home *home, struct rdlock_key *key, u64 now)
+/* Looks are counted, not time: a home that stood still itself must not blame others. */
+static void ask_again(struct rdlock_home *home, struct rdlock_key *key)
 {
-	bool late = now >= key->since + (u64)CLAIM_MS * NSEC_PER_MSEC;
+	bool late = ++key->asked > ASKED_MAX;
 	u32 node;
 
 	for (node = 0; node < RDL_MAX_NODES; node++) {
@@ -252,6 +260,7 @@ void rdlock_recover_retry(struct work_struct *work)
 	struct rdlock_home *home = container_of(to_delayed_work(work), struct rdlock_home, retry_work);
 	struct hlist_node *tmp;
 	struct rdlock_key *key;
+	unsigned int begun = 0, pause_ms = AGAIN_MS;
 	bool more = false, ask;
 	u64 now;
 	int b;
@@ -264,19 +273,28 @@ void rdlock_recover_retry(struct work_struct *work)
 	hash_for_each_safe(home->keys, b, tmp, key, hash) {
 		bool clear = key->again_clear, died = key->died;
 
-		if (!key->rec && key->again) {
+		if (!key->rec && key->again && home->nr_recs < RECS_MAX) {
+			/* Most may be ready at once, so the limit of those under way does not bound this. */
+			if (begun++ == RECS_BATCH) {
+				pause_ms = 0;
+				break;
+			}
 			key->again = false;
 			key->again_clear = false;
 			key->died = false;
 			/* What was settled is said again by who still has it. */
 			rdlock_recover(home, key, died, clear, 0);
+			/* Memory is short: not now. */
+			if (key->again && !key->rec)
+				break;
 		} else if (key->rec && ask) {
-			ask_again(home, key, now);
+			ask_again(home, key);
 		}
 		more |= key->rec || key->again;
 		rdlock_key_maybe_free(home, key);
 	}
-	if (more && !home->broken && !home->stopping)
-		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));
+	/* With no pause, behind what waits meanwhile. */
+	if ((more || begun) && !home->broken && !home->stopping)
+		mod_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(pause_ms));
 	mutex_unlock(&home->mutex);
 }

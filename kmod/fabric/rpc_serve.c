@@ -36,7 +36,7 @@ void rdf_rpc_revoke(struct rdf_mr *mr)
 	struct rdf_dom *dom = mr->mem->dom;
 
 	spin_lock_bh(&dom->exec_lock);
-	xa_erase(&dom->rights, mr->to.rkey >> 8);
+	xa_erase(&dom->rights, mr->to.rkey >> 8);	/* BH is off already */
 	spin_unlock_bh(&dom->exec_lock);
 }
 

@@ -408,7 +408,7 @@ static struct rdf_dom *rdf_dom_alloc(struct net *net, const struct rdf_dom_ops *
 	mutex_init(&dom->reg_mutex);
 	spin_lock_init(&dom->lock);
 	spin_lock_init(&dom->exec_lock);
-	xa_init_flags(&dom->rights, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dom->rights, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	INIT_LIST_HEAD(&dom->links);
 	init_waitqueue_head(&dom->idle);
 	return dom;

@@ -10,29 +10,43 @@ fault=/sys/kernel/debug/rdlock/fault
 stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
 
 if [ "$NODE" = 0 ]; then
-	plan 6
+	plan 8
 	check "the module loads" load_rdlock
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
 	sync mute
+	holder hold other -w 60000 >/tmp/other 2>&1 &
+	other=$!
 	echo 1 >$fault/op_ambig
 	rdlock run t/k -w 1 -- true
 	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
 	check "and is had again when the silent one is gone" rdlock run t/k -w 60 -- true
 	check "which was evicted" [ "$(stat evict)" = 1 ]
+	check "what it held is had" wait_for 10 grep -q ^held /tmp/other
+	had=$(vmctl now)
+	diag "$(((had - $(get lost)) / 1000000)) ms after it was lost"
+	check "not before it was lost" [ "$(get lost)" -lt "$had" ]
+	kill -TERM $other
+	wait $other
 	sync over 90
 	sync back
 	check "nothing keeps the module" unload_rdlock
 else
-	plan 4
+	plan 5
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	holder open k >/tmp/open 2>&1 &
 	opener=$!
 	wait_for 10 grep -q ^open /tmp/open
+	holder hold other >/tmp/other 2>&1 &
+	other=$!
+	wait_for 10 grep -q ^held /tmp/other
 	echo 1000000 >$fault/claim_lost
 	sync mute
+	wait $other
+	put lost "$(vmctl now)"
+	check "it is told what it lost" grep -q '^lost EKEYREVOKED' /tmp/other
 	sync over 90
 	kill -9 $opener
 	wait $opener
