@@ -20,6 +20,7 @@
 	X(claim_lost, "the answer to a FREEZE is not sent") \
 	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
 	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped") \
+	X(probe_reg, "the device refuses to register memory for atomics when it is probed") \
 	X(no_atomics, "the device has no atomics, whatever an earlier probe said") \
 	X(reply_lost, "rpc: a request is carried out, and its link dies before the answer is sent")
 

@@ -285,9 +285,17 @@ int rdf_loop_probe(struct rdf_link *link)
 		goto free;
 	}
 	*(u64 *)rdf_mem_va(mem) = w;
-	mr = rdf_mr_reg(mem, RDF_ACCESS_ATOMIC);
+	mr = rdf_fault(RDF_FAULT_probe_reg) ? ERR_PTR(-EINVAL) : rdf_mr_reg(mem, RDF_ACCESS_ATOMIC);
 	if (IS_ERR(mr)) {
-		err = PTR_ERR(mr) == -ENOTCONN ? -EIO : PTR_ERR(mr);
+		err = PTR_ERR(mr);
+		/*
+		 * A device that takes everything but this right has no use for it: some refuse it when the request is
+		 * posted (mlx5: -EINVAL), others when it is carried out. That the pair went away says nothing.
+		 */
+		if (err == -EINVAL || err == -EIO)
+			err = -EOPNOTSUPP;
+		else if (err == -ENOTCONN)
+			err = -EIO;
 		goto free_mem;
 	}
 	p->to = rdf_mr_addr(mr);

@@ -323,6 +323,30 @@ unlock:
 	return err;
 }
 
+/* As if the device still repeated earlier answers: all send buffers of the passive end are taken, or given back. */
+int rdf_test_hold_answers(struct rdf_link *link, bool hold)
+{
+	static DECLARE_BITMAP(held, RDF_RPC_SLOTS);
+	struct rdf_rpc_tx *tx;
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&link->lock);
+	if (link->state != RDF_UP || !rdf_rpc_is_asked(link))
+		goto unlock;
+	err = 0;
+	if (hold) {
+		while ((tx = rdf_rpc_tx_take(link->rpc)))
+			__set_bit(tx->no, held);
+	} else {
+		bitmap_andnot(link->rpc->busy, link->rpc->busy, held, RDF_RPC_SLOTS);
+		bitmap_zero(held, RDF_RPC_SLOTS);
+		rdf_rpc_serve_waiting(link);
+	}
+unlock:
+	spin_unlock_bh(&link->lock);
+	return err;
+}
+
 /* ---- a stranger's request ---- */
 
 struct rdf_test_raw {

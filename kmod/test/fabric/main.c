@@ -191,6 +191,9 @@ static int rdf_test_link_command(char **argv)
 	/* wc LINK STATUS [STATUS] */
 	if (!strcmp(cmd, "wc"))
 		return rdf_test_wc(l->link, n, rdf_test_num(argv, 3, 0));
+	/* answers LINK 0|1: the passive end has no buffers for them; it has them again */
+	if (!strcmp(cmd, "answers"))
+		return rdf_test_hold_answers(l->link, !n);
 	/* badrpc LINK HOW: a wrong request, or from the passive end a wrong answer */
 	if (!strcmp(cmd, "badrpc"))
 		return rdf_test_bad_rpc(l->link, l->word, n);

@@ -110,6 +110,7 @@ int rdf_test_inject(struct rdf_link *link, int c, int event);
 int rdf_test_qp_event(struct rdf_link *link, int c, int event);
 int rdf_test_wc(struct rdf_link *link, int first, int second);
 int rdf_test_bad_message(struct rdf_link *link, int how);
+int rdf_test_hold_answers(struct rdf_link *link, bool hold);
 int rdf_test_bad_rpc(struct rdf_link *link, struct rdf_addr to, int how);
 int rdf_test_stranger(struct rdf_dom *dom, const struct sockaddr_storage *dst, int how);
 

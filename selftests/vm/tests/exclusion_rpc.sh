@@ -8,4 +8,4 @@
 . /vm/lib.sh
 BACKEND=rpc
 plan 27
-in_turn exclusion "$(scaled 2500)"
+in_turn exclusion "$(scaled 1200)"

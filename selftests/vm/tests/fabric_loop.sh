@@ -6,7 +6,7 @@
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 . /vm/fabric.sh
-plan 40
+plan 41
 
 wait_for 10 rxe_active
 check "the test module is there for the probe" modprobe rdf_test
@@ -16,6 +16,8 @@ fault probe_eopnotsupp 1
 check "a device that posts no atomics is refused" fails_with "Operation not supported" cmd home "$IP" 4444
 fault probe_swap 1
 check "a device that answers with swapped bytes is refused" fails_with "Operation not supported" cmd home "$IP" 4444
+fault probe_reg 1
+check "so is one that takes no memory for them" fails_with "Operation not supported" cmd home "$IP" 4444
 check "after a refusal nothing is left behind" test "$(val dom)" = none
 cmd backend auto
 fault probe_swap 1

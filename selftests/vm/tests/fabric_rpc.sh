@@ -32,7 +32,7 @@ wrong()
 }
 
 wait_for 10 rxe_active
-plan $((NODE == 0 ? 28 : 24))
+plan $((NODE == 0 ? 31 : 25))
 check "the test module loads" modprobe rdf_test
 meet
 if [ "$NODE" = 0 ]; then
@@ -43,6 +43,23 @@ else
 	meet
 	check "the node finds its device" cmd node "$HOME_IP" $PORT
 fi
+
+# More requests than there are buffers for their answers wait, and are carried out in their order.
+connected
+if [ "$NODE" = 0 ]; then
+	check "no buffer for an answer" cmd answers $link 0
+	meet
+	usleep 500000
+	check "nothing is carried out" is stat_served 0
+	cmd answers $link 1
+	meet
+	check "then it is, each once" is stat_served 320
+else
+	meet
+	check "it waits, and in order" cmd contract $link order
+	meet
+fi
+meet
 
 # The device delivers none of these: the home's processor looks at what it is asked.
 for how in 0 1 2 3 4 5 6; do
@@ -65,7 +82,7 @@ ends "an answer to nothing" -104 -74
 if [ "$NODE" = 0 ]; then
 	cmd value
 	check "nothing was changed" is value 0
-	check "nothing was carried out" is stat_served 0
+	check "nothing was carried out" is stat_served 320
 else
 	check "the answers were counted" is stat_bad_msg 3
 fi

@@ -8,4 +8,4 @@
 . /vm/lib.sh
 BACKEND=rpc
 plan 27
-in_turn bad_network "$(scaled 1500)"
+in_turn bad_network "$(scaled 800)"
