@@ -178,7 +178,7 @@ static void summary(const char *path)
 	for (i = 0; i < ARRAY_SIZE(mutants); i++) {
 		if (!killed[i])
 			continue;
-		fprintf(f, "%s%d", comma, mutants[i].nr);
+		fprintf(f, "%s\"%s\"", comma, mutants[i].name);
 		comma = ", ";
 	}
 	fprintf(f, "]\n}\n");
