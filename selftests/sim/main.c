@@ -17,8 +17,8 @@
 #include "small.h"
 
 #define MUTANT_WORLDS	60000
-#define ENOUGH_WORLDS	5000	/* after which every cell must have been reached */
-#define ENOUGH_CELLS	90	/* percent; the others need a liar, or what a kind never has in flight (unit_table.c) */
+#define ENOUGH_WORLDS	15000	/* after which every cell must have been reached */
+#define ENOUGH_CELLS	85	/* percent; the others need a liar, or what a kind never has in flight (unit_table.c) */
 #define FULL_SECONDS	10	/* a run of that length goes on until it has enough, however slow the machine */
 
 static struct world world;
@@ -155,6 +155,13 @@ static void stress(void)
 	}
 }
 
+static bool more(u64 seconds, u64 end)
+{
+	if (opt_worlds)
+		return cov.worlds < opt_worlds;
+	return clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS);
+}
+
 /* True if none failed. */
 static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 {
@@ -168,7 +175,7 @@ static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 		if (!ok)
 			explain(seed);
 		seed++;
-	} while (ok && (!opt_worlds || cov.worlds < opt_worlds) && (opt_worlds || clock_ns() < end || (seconds >= FULL_SECONDS && cov.worlds < ENOUGH_WORLDS)));
+	} while (ok && more(seconds, end));
 	*next = seed;
 	snprintf(note, sizeof(note), "%llu worlds, %llu steps, %llu grants, %llu recoveries",
 		 (unsigned long long)cov.worlds, (unsigned long long)cov.steps, (unsigned long long)cov.grants,
@@ -217,8 +224,8 @@ static bool judge_cells_of(u8 kind, char *note, size_t size)
 			rare_e = e;
 		}
 	}
-	snprintf(note, size, "%u of %u cells; rarest: %s + %s happened %llu times", reached, cells, rdl_state_name(rare_s),
-		 rdl_event_name(rare_e), (unsigned long long)least);
+	snprintf(note, size, "%u of %u cells; rarest: %s + %s happened %llu times", reached, cells,
+		 rdl_state_name(rare_s), rdl_event_name(rare_e), (unsigned long long)least);
 	return kind == RDL_KIND_SPIN ? reached == cells : 100 * reached >= ENOUGH_CELLS * cells;
 }
 
@@ -350,8 +357,9 @@ static void summary(const char *path, u64 first, u64 next, u64 started)
 		failed++;
 		return;
 	}
-	fprintf(f, "{\n  \"seeds\": %llu,\n  \"events\": %llu,\n  \"violations\": %d,\n", (unsigned long long)(next - first),
-		(unsigned long long)cov.steps, violations);
+	fprintf(f, "{\n  \"seeds\": %llu,\n  \"events\": %llu,\n", (unsigned long long)(next - first),
+		(unsigned long long)cov.steps);
+	fprintf(f, "  \"violations\": %d,\n", violations);
 	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
 		(unsigned long long)next);
 #define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
@@ -494,8 +502,8 @@ int main(int argc, char **argv)
 	}
 	if (wish.nodes < 0 || wish.nodes > MAX_NODES || wish.threads < 0 || wish.threads > MAX_THREADS ||
 	    wish.locks < 0 || wish.locks > MAX_LOCKS || wish.kind >= RDL_NR_KINDS) {
-		fprintf(stderr, "sim: at most %d nodes, %d threads, %d locks; kinds are spin, fair, ticket, mcs\n", MAX_NODES,
-			MAX_THREADS, MAX_LOCKS);
+		fprintf(stderr, "sim: at most %d nodes, %d threads, %d locks; kinds are spin, fair, ticket, mcs\n",
+			MAX_NODES, MAX_THREADS, MAX_LOCKS);
 		return 2;
 	}
 	if (!seed)
