@@ -156,7 +156,7 @@ static void op_fill(struct world *w, struct op *op, int lock, const struct rdl_a
 	op->cmp = a->cmp;
 	op->val = a->val;
 	op->parts = 1 + torn;
-	op->cut = 4 * (1 + rnd(w, sizeof(*body) / 4 - 1));
+	op->cut = 1 + rnd(w, sizeof(*body) - 1);
 	op->sort = OP_READ;
 	if (a->type == RDL_ACT_POST_WRITE_SLOT) {
 		op->sort = OP_SLOT;

@@ -33,6 +33,7 @@ static u64 opt_worlds;	/* at most so many */
 static bool spin_world(u64 seed, const char **why);
 static bool queue_world(u64 seed, const char **why);
 static bool shared_world(u64 seed, const char **why);
+static bool fair_world(u64 seed, const char **why);
 
 static const struct mutant {
 	int nr;
@@ -44,7 +45,9 @@ static const struct mutant {
 #undef MUTANT
 #define MUTANT(nr, name, what) { nr, #name, what, queue_world },
 	RDL_QUEUE_BUSTS(MUTANT)
-	RDL_CLOSE_BUSTS(MUTANT)
+#undef MUTANT
+#define MUTANT(nr, name, what) { nr, #name, what, fair_world },
+	RDL_WORLD_BUSTS(MUTANT)
 #undef MUTANT
 	/* Rules that every kind has code of its own for; here the kinds with a queue break them. */
 #define SHARED(name) { RDL_BUST_##name, #name "_queue", "of a kind with a queue", shared_world }
@@ -263,18 +266,27 @@ static bool queue_world(u64 seed, const char **why)
 	return !*why && shared_world(seed, why);
 }
 
-/* A world of one of the kinds with a queue, in turn. */
-static bool shared_world(u64 seed, const char **why)
+static bool world_of(u8 kind, u64 seed, const char **why)
 {
-	static struct wish queue = { .faults = -1 };
 	static char note[sizeof(world.why) + 16];
+	struct wish queue = { .kind = kind, .faults = -1 };
 
-	queue.kind = RDL_KIND_FAIR + seed % (RDL_NR_KINDS - RDL_KIND_FAIR);
 	if (world_run(&world, seed, &queue, &cov))
 		return true;
-	snprintf(note, sizeof(note), "%s: %s", rdl_kind_name(queue.kind), world.why);
+	snprintf(note, sizeof(note), "%s: %s", rdl_kind_name(kind), world.why);
 	*why = note;
 	return false;
+}
+
+/* One of the kinds with a queue, in turn. */
+static bool shared_world(u64 seed, const char **why)
+{
+	return world_of(RDL_KIND_FAIR + seed % (RDL_NR_KINDS - RDL_KIND_FAIR), seed, why);
+}
+
+static bool fair_world(u64 seed, const char **why)
+{
+	return world_of(RDL_KIND_FAIR, seed, why);
 }
 
 /* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
