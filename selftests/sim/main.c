@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The simulator's command: unit tests, random worlds for some seconds, then the mutants. KTAP on standard output.
+ * The simulator's command: unit tests, random worlds for some seconds or as many as said, then, if asked for, the
+ * hammered worlds and the mutants. KTAP on standard output.
  *
- *	sim [--seed N] [--nodes N] [--seconds N] [--worlds N] [--mutants] [--stress] [--json FILE]
- *	sim --small KIND --seed N [--mutant N]		one small world of a kind with a queue
- *	sim --trace --seed N [--nodes N] [--mutant N]	one world, every step of it
+ *	sim [--seed N] [WISH...] [--seconds N | --worlds N] [--stress] [--mutants] [--json FILE]
+ *	sim --trace --seed N [WISH...] [--mutant N]	one world, every step of it
+ *	sim --small NUMBER --seed N [--mutant N]	one small world, by the number of its kind
  *	sim --table | --dot				the state table
+ *
+ * WISH: --kind spin|fair|ticket|mcs, --nodes N, --threads N, --locks N, --faults N (at most).
  */
 #include <getopt.h>
 #include <signal.h>
