@@ -115,7 +115,7 @@ enum op_sort {
 
 /*
  * An operation lands in parts, each in a moment of its own: a value before the word that is posted with it; and what is
- * not an atomic may tear, between any two bytes. The parts of an operation are in order, and before those of the next one.
+ * not an atomic may tear, between any two bytes. The parts of an operation are in order, and before those of the next.
  */
 struct op {
 	int node, lock, link;
