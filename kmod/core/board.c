@@ -17,7 +17,11 @@ static bool slot_in(const struct rdl_lock *l, const struct rdl_event *ev, u16 no
 		return false;
 	*slot = le64_to_cpu(ev->slots[node]);
 	t = rdl_slot_ticket(*slot);
-	return t >= from && t < to && rdl_slot_valid(l->q.seed, node, l->epoch, *slot);
+	if (t < from || t >= to)
+		return false;
+	if (rdl_bust(TORN_TAKEN))
+		return ((*slot >> RDL_SLOT_EP_SHIFT) & RDL_W_EP_MASK) == rdl_ep18(l->epoch);
+	return rdl_slot_valid(l->q.seed, node, l->epoch, *slot);
 }
 
 static u32 nodes(const struct rdl_event *ev)

@@ -54,17 +54,19 @@
 	X(40, NEXT_DROPPED,	"mcs: who comes next is forgotten if it speaks before the own draw has ended") \
 	X(41, NEXT_ANY,		"mcs: and then the last to speak is believed, not the one with the highest ticket") \
 	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
-	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed")
+	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed") \
+	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value")
 
-/* Faults that take worlds in which locks are closed; the exhaustive search has none. */
-#define RDL_CLOSE_BUSTS(X) \
-	X(44, CLOSE_FORGETS,	"a lock is closed by the only node that knows its value")
+/* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
+#define RDL_WORLD_BUSTS(X) \
+	X(44, CLOSE_FORGETS,	"a lock is closed by the only node that knows its value") \
+	X(46, TORN_TAKEN,	"a slot that was read while it was written is believed")
 
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
 	RDL_BUSTS(RDL_BUST_ENUM)
 	RDL_QUEUE_BUSTS(RDL_BUST_ENUM)
-	RDL_CLOSE_BUSTS(RDL_BUST_ENUM)
+	RDL_WORLD_BUSTS(RDL_BUST_ENUM)
 #undef RDL_BUST_ENUM
 };
 

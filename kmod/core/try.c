@@ -48,7 +48,7 @@ void rdl_granted_at_once(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
 /* The value, or what became of a dead owner, is to be read before anybody gets the grant. */
 void rdl_fetch(struct rdl_lock *l, u64 old)
 {
-	if ((l->q.props & RDL_P_VALUE) || rdl_w_attention(old)) {
+	if (((l->q.props & RDL_P_VALUE) && !rdl_bust(VALUE_NOT_READ)) || rdl_w_attention(old)) {
 		l->st = RDL_ST_FETCH;
 		rdl_want_read(l);
 	}

@@ -173,12 +173,12 @@ static void summary(const char *path)
 		failed++;
 		return;
 	}
-	fprintf(f, "{\n  \"worlds\": %zu,\n  \"states\": %zu,\n  \"violations\": %d,\n  \"mutants_killed\": [", all_worlds,
-		all_states, violations);
+	fprintf(f, "{\n  \"worlds\": %zu,\n  \"states\": %zu,\n", all_worlds, all_states);
+	fprintf(f, "  \"violations\": %d,\n  \"mutants_killed\": [", violations);
 	for (i = 0; i < ARRAY_SIZE(mutants); i++) {
 		if (!killed[i])
 			continue;
-		fprintf(f, "%s%d", comma, mutants[i].nr);
+		fprintf(f, "%s\"%s\"", comma, mutants[i].name);
 		comma = ", ";
 	}
 	fprintf(f, "]\n}\n");

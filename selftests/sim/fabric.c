@@ -135,13 +135,13 @@ static void count(struct world *w, u8 type)
 	switch (type) {
 	case RDL_ACT_POST_CAS:
 	case RDL_ACT_POST_FAA:
-		w->atomics++;
+		w->did.atomics++;
 		break;
 	case RDL_ACT_POST_WRITE_SLOT:
-		w->writes++;
+		w->did.writes++;
 		break;
 	default:
-		w->reads++;
+		w->did.reads++;
 	}
 }
 
@@ -156,7 +156,7 @@ static void op_fill(struct world *w, struct op *op, int lock, const struct rdl_a
 	op->cmp = a->cmp;
 	op->val = a->val;
 	op->parts = 1 + torn;
-	op->cut = 4 * (1 + rnd(w, sizeof(*body) / 4 - 1));
+	op->cut = 1 + rnd(w, sizeof(*body) - 1);
 	op->sort = OP_READ;
 	if (a->type == RDL_ACT_POST_WRITE_SLOT) {
 		op->sort = OP_SLOT;
@@ -170,7 +170,7 @@ static void op_fill(struct world *w, struct op *op, int lock, const struct rdl_a
 		return;
 	op->value = true;
 	op->parts = 2 + torn;
-	w->writes++;
+	w->did.writes++;
 	value = w->node[op->node].agent[lock].copy;
 	body->ver = cpu_to_le64(a->peer.ver);
 	body->vflags = cpu_to_le32(a->peer.vflags);
@@ -364,10 +364,7 @@ void send_to_peer(struct world *w, int node, int to, struct rdl_msg *msg)
 	struct node *from = &w->node[node];
 	int copies = 1 + chance(w, w->cfg.twice_pct);
 
-	if (msg->type == RDL_MSG_GRANT)
-		w->grants_sent++;
-	else if (msg->type == RDL_MSG_HINT)
-		w->hints_sent++;
+	w->did.sends++;
 	if (from->link < 0 || !w->link[from->link].up || !w->home.sess[to].live || !w->node[to].alive ||
 	    (!w->stopping && chance(w, w->cfg.drop_pct))) {
 		h->lossy = true;

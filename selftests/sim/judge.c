@@ -7,7 +7,7 @@
 
 /* ---- grants ---- */
 
-/* Another node that believes, with a valid lease, that users of it hold the lock in a mode that does not go with @mode. */
+/* No other node believes, with a valid lease, that users of it hold the lock in a mode that does not go with @mode. */
 void judge_exclusion(struct world *w, int n, int lock, u8 mode)
 {
 	int i;
@@ -77,8 +77,8 @@ static void judge_overtaking(struct world *w, int n, int lock)
 
 		if (i == n || b->core.st != RDL_ST_WAIT || th->since <= b->drawn)
 			continue;
-		if (++w->over[i][n] > w->overtaken)
-			w->overtaken = w->over[i][n];
+		if (++w->over[i][n] > w->did.overtaken)
+			w->did.overtaken = w->over[i][n];
 	}
 }
 
@@ -89,7 +89,7 @@ static void judge_budget(struct world *w, int n, int lock, const struct rdl_acti
 	bool asked;
 
 	if (!(act->arg & RDL_GRANT_LOCAL)) {
-		w->turns++;
+		w->did.turns++;
 		return;
 	}
 	w->cov->local++;

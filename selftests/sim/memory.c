@@ -98,7 +98,7 @@ void land(struct world *w, struct op *op)
 	}
 	home = place(w, op, &len);
 	if (op->cut >= len)
-		op->cut = 4;
+		op->cut = 1 + op->cut % (len - 1);
 	from = part ? op->cut : 0;
 	to = pieces > 1 && !part ? op->cut : len;
 	if (pieces > 1 && part)

@@ -5,8 +5,8 @@
  *
  * The core under test is compiled from kmod/core unchanged. What the module's shell does around it is done here: on a
  * node by node.c (agent*.c in the module), user.c (wait.c) and session.c; at the home by home.c and rebuild.c; the
- * device and its memory are fabric.c and memory.c. After each step the checkers (judge.c) compare what the nodes believe
- * with what only the simulator knows.
+ * device and its memory are fabric.c and memory.c. After each step the checkers (judge.c) compare what the nodes
+ * believe with what only the simulator knows.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -115,7 +115,7 @@ enum op_sort {
 
 /*
  * An operation lands in parts, each in a moment of its own: a value before the word that is posted with it; and what is
- * longer than four bytes may tear. The parts of an operation are in order, and before those of the next one.
+ * not an atomic may tear, between any two bytes. The parts of an operation are in order, and before those of the next.
  */
 struct op {
 	int node, lock, link;
@@ -330,7 +330,7 @@ void reply_header(struct world *w, int node, struct rdl_msg *msg, u8 type);
 struct wish {
 	int nodes, threads, locks, faults;
 	u8 kind;
-	/* For so many milliseconds everybody wants the same lock, without faults; all but one of the nodes read if @readers. */
+	/* For so many ms everybody wants the same lock, without faults; if @readers, all nodes but one read. */
 	int hammer;
 	bool readers;
 };
@@ -380,8 +380,10 @@ struct world {
 	bool op_fails;		/* the operation being posted */
 	bool refused;		/* one of this step was not taken: those behind it are not, either */
 	/* Of this world alone: what was done, and how often a local grant came before an older request. */
-	u64 atomics, reads, writes, grants_sent, hints_sent, turns;
-	u32 overtaken;
+	struct {
+		u64 atomics, reads, writes, sends, turns;
+		u32 overtaken;
+	} did;
 	u16 over[MAX_NODES][MAX_NODES];
 	struct coverage *cov;
 	bool failed;

@@ -237,7 +237,7 @@ void small_cut_off(struct small *w, int i)
 }
 
 static void act_on(struct small *w, int i, const struct rdl_acts *acts, const struct rdl_action *a,
-		    const struct rdl_event *ev)
+		   const struct rdl_event *ev)
 {
 	struct small_node *node = &w->node[i];
 

@@ -58,14 +58,14 @@ static void hammer(struct hammered *h, struct coverage *cov, char *why, size_t s
 			h->worst_us = a->worst / 1e3;
 	}
 	h->grants = sum;
-	h->turns = world->turns;
+	h->turns = world->did.turns;
 	h->index = sum * sum / (h->nodes * squares);
 	h->writer_us = world->node[0].agent[0].worst / 1e3;
-	h->overtaken = world->overtaken;
-	h->atomics = (double)world->atomics / h->turns;
-	h->reads = (double)world->reads / h->turns;
-	h->writes = (double)world->writes / h->turns;
-	h->sends = (double)(world->grants_sent + world->hints_sent) / h->turns;
+	h->overtaken = world->did.overtaken;
+	h->atomics = (double)world->did.atomics / h->turns;
+	h->reads = (double)world->did.reads / h->turns;
+	h->writes = (double)world->did.writes / h->turns;
+	h->sends = (double)world->did.sends / h->turns;
 }
 
 static double operations(const struct hammered *h)
@@ -80,7 +80,8 @@ static void judge(const struct hammered *h, char *why, size_t size)
 
 	/* With few nodes one may have it again before the others have found out whom to ask for it. */
 	if (h->kind != RDL_KIND_SPIN && h->nodes >= 64 && h->overtaken > RDL_BUDGET)
-		snprintf(why, size, "%u younger requests of one node came before an older one of another", h->overtaken);
+		snprintf(why, size, "%u younger requests of one node came before an older one of another",
+			 h->overtaken);
 	if (h->kind != RDL_KIND_FAIR)
 		return;
 	if (h->readers) {
@@ -126,14 +127,16 @@ void stress_json(FILE *f)
 	for (i = 0; i < ARRAY_SIZE(hammered); i++) {
 		const struct hammered *h = &hammered[i];
 
-		fprintf(f, "    \"%s\": {\"nodes\": %d, \"users\": %d, \"grants\": %llu, \"least\": %llu, \"most\": %llu, "
-			"\"jain\": %.4f, \"overtaken\": %u, \"worst_wait_us\": %.1f,\n", h->name, h->nodes,
-			h->nodes * h->threads, (unsigned long long)h->grants, (unsigned long long)h->least,
-			(unsigned long long)h->most, h->index, h->overtaken, h->worst_us);
+		fprintf(f, "    \"%s\": {\"nodes\": %d, \"users\": %d, \"grants\": %llu, ", h->name, h->nodes,
+			h->nodes * h->threads, (unsigned long long)h->grants);
+		fprintf(f, "\"least\": %llu, \"most\": %llu, \"jain\": %.4f, \"overtaken\": %u, ",
+			(unsigned long long)h->least, (unsigned long long)h->most, h->index, h->overtaken);
+		fprintf(f, "\"worst_wait_us\": %.1f,\n", h->worst_us);
 		if (h->readers)
 			fprintf(f, "      \"writer_worst_wait_us\": %.1f,\n", h->writer_us);
-		fprintf(f, "      \"turns\": %llu, \"atomics\": %.3f, \"reads\": %.3f, \"writes\": %.3f, \"sends\": %.3f}%s\n",
-			(unsigned long long)h->turns, h->atomics, h->reads, h->writes, h->sends,
+		fprintf(f, "      \"turns\": %llu, \"atomics\": %.3f, \"reads\": %.3f, ",
+			(unsigned long long)h->turns, h->atomics, h->reads);
+		fprintf(f, "\"writes\": %.3f, \"sends\": %.3f}%s\n", h->writes, h->sends,
 			i + 1 < ARRAY_SIZE(hammered) ? "," : "");
 	}
 	fprintf(f, "  },\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The users of a node, as events: they want a lock, wait, have it, perhaps convert it, give it back; and the queue above
- * the core in which they wait.
+ * The users of a node, as events: they want a lock, wait, have it, perhaps convert it, give it back; and the queue
+ * above the core in which they wait.
  */
 #include "sim.h"
 

@@ -359,8 +359,7 @@ static void begin(struct world *w, u64 seed, const struct wish *wish)
 	w->failed = false;
 	memset(w->armed, 0, sizeof(w->armed));
 	w->op_fails = false;
-	w->atomics = w->reads = w->writes = w->grants_sent = w->hints_sent = w->turns = 0;
-	w->overtaken = 0;
+	memset(&w->did, 0, sizeof(w->did));
 	if (!w->op)
 		w->op = malloc(MAX_OPS * sizeof(*w->op));
 	if (!w->op)
