@@ -134,7 +134,7 @@ int rdlock_arg_create(const struct rdlock_space_create *c, struct rdlock_space_p
 		return -EINVAL;
 	if (c->node >= p->max_nodes)
 		return -EINVAL;
-	p->kind = c->kind ?: RDLOCK_KIND_SPIN;
+	p->kind = c->kind ?: RDLOCK_KIND_FAIR;
 	err = arg_space(c->name, c->name_len, &c->addr, c->node, c->wait, p);
 	return err ? err : arg_owner(c->uid, c->gid, c->mode, p);
 }

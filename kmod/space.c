@@ -157,7 +157,7 @@ static struct rdlock_space *space_alloc(const struct rdlock_space_params *p, boo
 	space->addr = p->addr;
 	space->node = p->node;
 	space->max_nodes = p->max_nodes ? p->max_nodes : 64;
-	space->kind = p->kind ? p->kind : RDL_KIND_SPIN;
+	space->kind = p->kind;	/* a member learns it in WELCOME */
 	space->is_home = is_home;
 	space->wait = p->wait;
 	space->mode = p->mode;

@@ -282,7 +282,7 @@ TEST(status_tells_the_state, 30)
 		EXPECT(lock_status(lock, &st), 0);
 		EXPECT(st.out_state, held ? RDLOCK_FD_HELD : RDLOCK_FD_IDLE);
 		EXPECT(st.out_mode, held ? RDLOCK_MODE_EXCLUSIVE : 0);
-		EXPECT(st.out_kind, RDLOCK_KIND_SPIN);
+		EXPECT(st.out_kind, RDLOCK_KIND_FAIR);
 		EXPECT(st.out_reserved, 0);
 		EXPECT(st.out_token, token);
 		EXPECT(st.out_instance, space_st.out_instance);

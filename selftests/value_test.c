@@ -141,7 +141,7 @@ TEST(info_and_stat_tell_the_truth, 30)
 	EXPECT(st.out_node, atoi(env_or("RDLOCK_NODE", "0")));
 	EXPECT(st.out_home, 0);
 	EXPECT(st.out_is_home, st.out_node == 0);
-	EXPECT(st.out_kind, RDLOCK_KIND_SPIN);
+	EXPECT(st.out_kind, RDLOCK_KIND_FAIR);
 	EXPECT(st.out_backend, 1);
 	EXPECT(st.out_wait, RDLOCK_WAIT_ADAPTIVE);
 	EXPECT(st.out_max_nodes, 64);
@@ -302,6 +302,8 @@ TEST(modes_and_kinds, 30)
 	int fd;
 
 	open_all();
+	close(fds[LOCK]);
+	fds[LOCK] = lock_open_as(fds[SPACE], "value.modes", RDLOCK_KIND_SPIN, 0, 0);
 	EXPECT(acquire_mode(RDLOCK_MODE_SHARED, 0, in_ms(5000)), -EOPNOTSUPP);
 	EXPECT(acquire_mode(RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0), -EOPNOTSUPP);
 	EXPECT(acquire_mode(0, 0, in_ms(5000)), -EINVAL);

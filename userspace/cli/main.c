@@ -26,7 +26,7 @@ const struct command commands[] = {
 		.opts = {
 			{ "id", 0, "N", "this node's id in the space (default 0)" },
 			{ "max-nodes", 0, "N", "16, 64 or 256 (default 64)" },
-			{ "kind", 0, "KIND", "default kind of its locks: spin (the default), fair, ticket or mcs" },
+			{ "kind", 0, "KIND", "default kind of its locks: fair (the default), spin, ticket or mcs" },
 			OPT_WAITING, OPT_MODE, OPT_OWNER, OPT_GROUP,
 		},
 	}, {

@@ -166,7 +166,7 @@ static int create(const char *space, const struct rdlock_addr *addr, uint32_t no
 	struct rdlock_space_stat s = {
 		.size = sizeof(s), .out_state = RDLOCK_SPACE_READY, .out_node = node, .out_is_home = home,
 		.out_max_nodes = 64, .out_members = 2 - home, .out_backend = 1,
-		.out_kind = kind ? kind : RDLOCK_KIND_SPIN, .out_wait = wait ? wait : RDLOCK_WAIT_ADAPTIVE,
+		.out_kind = kind ? kind : RDLOCK_KIND_FAIR, .out_wait = wait ? wait : RDLOCK_WAIT_ADAPTIVE,
 		.out_mode = mode, .out_uid = uid, .out_gid = gid, .out_inc = 0x1234, .out_generation = 1,
 		.out_instance = 0xfedcba9876543210, .out_since = now_ns(), .out_addr = *addr, .out_name_len = len,
 	};

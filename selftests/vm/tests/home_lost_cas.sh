@@ -15,7 +15,7 @@ fired() { [ "$(cat $fault/cas_lost)" = 0 ]; }
 if [ "$NODE" = 0 ]; then
 	plan 8
 	check "the module loads" load_rdlock
-	check "the home makes the space" rdlock space create t "$IP" --id 0
+	check "the home makes the space" rdlock space create t "$IP" --id 0 --kind spin
 	sync made
 	holder hold k >/tmp/held 2>&1 &
 	held=$!

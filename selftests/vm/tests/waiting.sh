@@ -29,7 +29,7 @@ else
 	done
 	check "no round trip was measured yet" [ "$(rtt spin)" = 0 ]
 	for how in event spin adaptive; do
-		RDLOCK_SPACE=$how hammer lock k -t 1 -n 300 >/tmp/hammer 2>&1 || diag "$(cat /tmp/hammer)"
+		RDLOCK_SPACE=$how hammer lock k -k spin -t 1 -n 300 >/tmp/hammer 2>&1 || diag "$(cat /tmp/hammer)"
 		check "$how: the node shows it" shows $how waiting $how
 		diag "busy_wait $(stat $how busy_wait) of $(stat $how grant), round trip $(rtt $how) ns"
 	done
