@@ -77,7 +77,7 @@ fabric_loop()
 	done
 	check "closed and made again, many times" test $ok = 1
 
-	(cmd ownfaa 100000 200) 2>/dev/null &
+	(cmd ownfaa 30000 200) 2>/dev/null &
 	usleep 100000
 	check "the device is deleted while operations run" /sbin/rdma link del rxe0
 	wait
