@@ -194,17 +194,6 @@ static void want(struct world *w, int n, int t)
 	}
 }
 
-/*
- * Of a lock that is not sticky the core does not know that it is to be closed, so it cannot see to its value: such a
- * lock stays open here until an epoch later. The module closes it.
- */
-static bool lone_copy(const struct agent *a)
-{
-	const struct rdl_queue *q = &a->core.q;
-
-	return q->handed_epoch == a->core.epoch && q->props == RDL_P_VALUE;
-}
-
 /* Nobody of this node has it, or wants it. */
 static bool unused(const struct world *w, int n, int lock)
 {
@@ -225,7 +214,7 @@ static void close_idle(struct world *w, struct event *e)
 
 	if (!awake(w, e->node) || a->open != OPEN || !a->closing)
 		return;
-	if (node->ss != SESSION_UP || !a->link || !rdl_idle(&a->core) || lone_copy(a)) {
+	if (node->ss != SESSION_UP || !a->link || !rdl_idle(&a->core)) {
 		sched(w, 10 * w->cfg.latency, close_idle, e->node)->lock = e->lock;
 		return;
 	}

@@ -3,8 +3,8 @@
  * rdlock bench kinds: the kinds of locks side by side, on one node or on several at the same time.
  *
  * The nodes meet, and leave what they measured, in the cells of a counter of the space: so each of them knows it all,
- * and prints the same. A run's place in the cells follows from how many have come before, so the cells of one name serve
- * one run after another.
+ * and prints the same. A run's place in the cells follows from how many have come before, so the cells of one name
+ * serve one run after another.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ static const struct bench_case {
 	bool all;
 	bool crowd;
 	bool sticky;
-} cases[] = {
+} loads[] = {
 	{ .name = "alone" },
 	{ .name = "cached", .sticky = true },
 	{ .name = "handover", .all = true },
@@ -45,7 +45,7 @@ static const struct bench_case {
 };
 
 #define NR_KINDS	LEN(kinds)
-#define NR_CASES	LEN(cases)
+#define NR_CASES	LEN(loads)
 #define NR_CELLS	(CELL_RESULTS + MAX_NODES * NR_KINDS * NR_CASES * NR_VALUES)
 
 struct bench {
@@ -180,7 +180,7 @@ static int run_workers(struct worker *w, unsigned int threads, uint64_t *ns)
 
 static int measure(struct bench *b, unsigned int kind, unsigned int c)
 {
-	unsigned int threads = cases[c].crowd ? b->threads : 1, i;
+	unsigned int threads = loads[c].crowd ? b->threads : 1, i;
 	struct rdlock_lock_opts opts = { .kind = kinds[kind] };
 	uint64_t total = threads * b->grants, value[NR_VALUES] = {};
 	uint32_t *ns = calloc(total, sizeof(*ns));
@@ -192,10 +192,10 @@ static int measure(struct bench *b, unsigned int kind, unsigned int c)
 	if (!ns)
 		return -ENOMEM;
 	if (kinds[kind] == RDLOCK_KIND_FAIR || kinds[kind] == RDLOCK_KIND_MCS)
-		flags = cases[c].sticky ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY;
+		flags = loads[c].sticky ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY;
 	/* Alone means alone: each node has a lock of its own, too. */
-	snprintf(key, sizeof(key), "bench/%s/%s/%llu/%llu", kind_word(kinds[kind]), cases[c].name,
-		 (unsigned long long)b->run, (unsigned long long)(cases[c].all ? b->nodes : b->me));
+	snprintf(key, sizeof(key), "bench/%s/%s/%llu/%llu", kind_word(kinds[kind]), loads[c].name,
+		 (unsigned long long)b->run, (unsigned long long)(loads[c].all ? b->nodes : b->me));
 	for (i = 0; i < threads; i++) {
 		w[i].grants = b->grants;
 		w[i].ns = ns + i * b->grants;
@@ -204,7 +204,7 @@ static int measure(struct bench *b, unsigned int kind, unsigned int c)
 			err = w[i].lock;
 	}
 	/* All have it open before the first one takes it. */
-	if (!err && cases[c].all)
+	if (!err && loads[c].all)
 		err = meet(b);
 	if (!err)
 		err = run_workers(w, threads, &value[NS]);
@@ -226,7 +226,7 @@ static int measure(struct bench *b, unsigned int kind, unsigned int c)
 /* Does the kind have such a case? */
 static bool has(unsigned int kind, unsigned int c)
 {
-	return !cases[c].sticky || kinds[kind] == RDLOCK_KIND_FAIR || kinds[kind] == RDLOCK_KIND_MCS;
+	return !loads[c].sticky || kinds[kind] == RDLOCK_KIND_FAIR || kinds[kind] == RDLOCK_KIND_MCS;
 }
 
 /* As many meetings whatever the case, see meet(). */
@@ -235,10 +235,10 @@ static int one_case(struct bench *b, unsigned int kind, unsigned int c)
 	uint64_t turn;
 	int err = 0;
 
-	if (cases[c].all)
+	if (loads[c].all)
 		err = measure(b, kind, c);
-	for (turn = cases[c].all; turn < b->nodes && !err; turn++) {
-		if (!cases[c].all && turn == b->me && has(kind, c))
+	for (turn = loads[c].all; turn < b->nodes && !err; turn++) {
+		if (!loads[c].all && turn == b->me && has(kind, c))
 			err = measure(b, kind, c);
 		if (!err)
 			err = meet(b);
@@ -279,7 +279,7 @@ static int sum_up(struct bench *b, unsigned int kind, unsigned int c, struct sum
 	}
 	s->fairness = squares > 0 ? s->rate * s->rate / (b->nodes * squares) : 0;
 	/* One after another: what the slowest of them can do. */
-	if (!cases[c].all)
+	if (!loads[c].all)
 		s->rate = s->value[NS] ? s->value[GRANTS] * 1e9 / b->nodes / s->value[NS] : 0;
 	return 0;
 }
@@ -290,7 +290,7 @@ static void put_line(unsigned int kind, unsigned int c, unsigned int threads, co
 
 	out_open(NULL, '{');
 	out_str("kind", "%-8s", kind_word(kinds[kind]));
-	out_str("case", "%-10s", cases[c].name);
+	out_str("case", "%-10s", loads[c].name);
 	out_u64("threads", "%7s", threads);
 	out_u64("grants", "%9s", s->value[GRANTS]);
 	out_u64("per_second", "%11s", s->rate);
@@ -300,7 +300,7 @@ static void put_line(unsigned int kind, unsigned int c, unsigned int threads, co
 	out_u64("p99_ns", "%12s", s->value[P99]);
 	out_u64("local", "%9s", s->value[LOCAL]);
 	snprintf(text, sizeof(text), "%.3f", s->fairness);
-	out_str("fairness", cases[c].all ? "%10s\n" : "         -\n", text);
+	out_str("fairness", loads[c].all ? "%10s\n" : "         -\n", text);
 	out_close();
 }
 
@@ -346,7 +346,7 @@ static int put_results(struct bench *b)
 				return err;
 			if (kinds[kind] == RDLOCK_KIND_SPIN)
 				spin[c] = s.rate;
-			put_line(kind, c, cases[c].crowd ? b->threads : 1, &s, spin[c]);
+			put_line(kind, c, loads[c].crowd ? b->threads : 1, &s, spin[c]);
 		}
 	}
 	out_close();
@@ -401,7 +401,7 @@ int cmd_bench_kinds(const struct args *a)
 		fprintf(stderr, "rdlock: waits for %u nodes that run the same\n", (unsigned int)b.nodes);
 	err = come(&b);
 	if (err == -ETIMEDOUT)
-		fputs("rdlock: the other nodes did not come; or an earlier run was broken off: use another --run NAME\n",
+		fputs("rdlock: the other nodes did not come; or an earlier run was broken off: use another --run\n",
 		      stderr);
 	for (c = 0; c < NR_CASES && !err; c++)
 		for (kind = 0; kind < NR_KINDS && !err; kind++)
