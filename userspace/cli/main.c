@@ -121,9 +121,9 @@ const struct command commands[] = {
 		.object = "bench", .name = "kinds", .fn = cmd_bench_kinds,
 		.args = "SPACE", .min_pos = 1, .max_pos = 1,
 		.help = "compare the kinds of locks: latency, throughput, fairness",
-		.more = "With --nodes N it runs on N nodes of the space at the same time: start it on each. Cases: alone: one\n"
-			"node, one thread; cached: the same, and the lock is sticky; handover: every node, a thread each;\n"
-			"crowd: every node, --threads each. Of the first two the slowest node is shown.",
+		.more = "With --nodes N it runs on N nodes of the space at the same time: start it on each.\n"
+			"Cases: alone: one node, one thread; cached: the same, and the lock is sticky; handover: every\n"
+			"node, a thread each; crowd: every node, --threads each. Of the first two the slowest node is shown.",
 		.example = "rdlock bench kinds web --nodes 2",
 		.opts = {
 			{ "nodes", 0, "N", "how many nodes take part, 1 to 4 (default 1)" },
