@@ -131,7 +131,7 @@ struct rdlock_member {
  * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on
  *   growing)
  * @nr_recs: keys with a recovery in progress
- * @next_ask: boottime ns when those who have not claimed are asked again
+ * @next_ask: boottime ns when those who have not claimed are asked again; @hurried: @retry_work comes soon
  * @op, @op_done: the one loopback operation at a time
  * @buf: its memory, room for the largest body
  */
@@ -159,6 +159,7 @@ struct rdlock_home {
 	struct delayed_work retry_work;
 	u32 nr_recs;
 	u64 next_ask;
+	bool hurried;
 
 	struct rdf_op op;
 	struct completion op_done;

@@ -166,6 +166,9 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 	if (peer->said_hello)
 		return;		/* one answer a link */
 	peer->said_hello = true;
+	/* Sessions are counted anew in each instance of the space. */
+	if (le64_to_cpu(h->instance) != space->instance)
+		resume = 0;
 	if (h->name_len != space->name_len || memcmp(h->name, space->name, space->name_len)) {
 		welcome(peer, -ENOENT, NULL, false);	/* another space whose name has the same hash */
 		return;

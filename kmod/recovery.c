@@ -106,8 +106,11 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		rdlock_home_send(home, node, &m.h, sizeof(m));
 	}
 	rdlock_recover_free(home, key);
-	if (home->nr_recs == RECS_MAX - 1)
+	/* Once until it has run: it must not be put off again and again. */
+	if (home->nr_recs == RECS_MAX - 1 && !home->hurried) {
+		home->hurried = true;
 		mod_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(RECS_PAUSE_MS));
+	}
 	rdlock_key_unpark(home, key, 0);
 	if (key->again) {
 		bool died = key->died;
@@ -261,11 +264,12 @@ void rdlock_recover_retry(struct work_struct *work)
 	struct hlist_node *tmp;
 	struct rdlock_key *key;
 	unsigned int begun = 0, pause_ms = AGAIN_MS;
-	bool more = false, ask;
+	bool more = false, stop = false, ask;
 	u64 now;
 	int b;
 
 	mutex_lock(&home->mutex);
+	home->hurried = false;
 	now = ktime_get_boottime_ns();
 	ask = now >= home->next_ask;
 	if (ask)
@@ -273,20 +277,22 @@ void rdlock_recover_retry(struct work_struct *work)
 	hash_for_each_safe(home->keys, b, tmp, key, hash) {
 		bool clear = key->again_clear, died = key->died;
 
-		if (!key->rec && key->again && home->nr_recs < RECS_MAX) {
-			/* Most may be ready at once, so the limit of those under way does not bound this. */
-			if (begun++ == RECS_BATCH) {
-				pause_ms = 0;
-				break;
-			}
+		if (!key->rec && key->again && !stop && home->nr_recs < RECS_MAX) {
 			key->again = false;
 			key->again_clear = false;
 			key->died = false;
 			/* What was settled is said again by who still has it. */
 			rdlock_recover(home, key, died, clear, 0);
+			/* Most may be ready at once, so the limit of those under way does not bound this. */
+			if (++begun == RECS_BATCH) {
+				stop = true;
+				pause_ms = 0;
+			}
 			/* Memory is short: not now. */
-			if (key->again && !key->rec)
-				break;
+			if (key->again && !key->rec) {
+				stop = true;
+				pause_ms = AGAIN_MS;
+			}
 		} else if (key->rec && ask) {
 			ask_again(home, key);
 		}
@@ -294,7 +300,7 @@ void rdlock_recover_retry(struct work_struct *work)
 		rdlock_key_maybe_free(home, key);
 	}
 	/* With no pause, behind what waits meanwhile. */
-	if ((more || begun) && !home->broken && !home->stopping)
+	if (more && !home->broken && !home->stopping)
 		mod_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(pause_ms));
 	mutex_unlock(&home->mutex);
 }

@@ -539,16 +539,23 @@ static void agent_revoke(struct rdlock_agent *a, void *arg)
 	rdlock_agent_lose(a, -EKEYREVOKED, true);
 }
 
+/* @arg: those of whose last operation the outcome is not known, or the others */
 static void agent_again(struct rdlock_agent *a, void *arg)
 {
-	rdlock_agent_kick(a);
+	bool unknown;
+
+	spin_lock_bh(&a->lock);
+	unknown = a->core.landing || rdl_ambiguous(&a->core);
+	spin_unlock_bh(&a->lock);
+	if (unknown == *(bool *)arg)
+		rdlock_agent_kick(a);
 }
 
 static void up_work(struct work_struct *work)
 {
 	struct rdlock_session *s = container_of(work, struct rdlock_session, up_work);
 	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
-	bool other;
+	bool other, unknown = true;
 
 	spin_lock_bh(&space->lock);
 	other = s->other_instance;
@@ -560,7 +567,10 @@ static void up_work(struct work_struct *work)
 		s->other_instance = false;
 		spin_unlock_bh(&space->lock);
 	}
-	rdlock_agents_each(space, agent_again, NULL);
+	/* The home may be asking for their claims already, and does not ask for ever. */
+	rdlock_agents_each(space, agent_again, &unknown);
+	unknown = false;
+	rdlock_agents_each(space, agent_again, &unknown);
 }
 
 static void agent_lost(struct rdlock_agent *a, void *arg)
@@ -580,6 +590,7 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	}
 	s->up = false;
 	s->lost = true;
+	s->losing = true;
 	s->last_err = err;
 	s->id = 0;
 	s->inc = new_inc();	/* messages of the old one are not ours any more */
@@ -592,10 +603,23 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	calls_fail(space, -ENOTCONN);
 	spin_unlock_bh(&space->lock);
 	rdlock_agents_each(space, agent_lost, &code);
+	spin_lock_bh(&space->lock);
+	s->losing = false;
+	spin_unlock_bh(&space->lock);
 	session_event(space);
 }
 
 /* ---- for agents and callers ---- */
+
+/*
+ * Until every agent knows that what it had is gone, the lease of a session that has begun meanwhile is not for what is
+ * held: a grant of the old one would look valid again, and might be handed on.
+ */
+static bool session_is_clean(const struct rdlock_space *space)
+{
+	lockdep_assert_held(&space->lock);
+	return !space->session.losing && !space->session.other_instance;
+}
 
 u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **link)
 {
@@ -603,7 +627,8 @@ u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **li
 	u8 flags = 0;
 
 	spin_lock_bh(&space->lock);
-	if (s->local || ktime_get_boottime_ns() + (u64)RDLOCK_MARGIN_MS * NSEC_PER_MSEC < s->lease_end)
+	if (s->local || (session_is_clean(space) &&
+			 ktime_get_boottime_ns() + (u64)RDLOCK_MARGIN_MS * NSEC_PER_MSEC < s->lease_end))
 		flags |= RDL_F_LEASE;
 	/*
 	 * A link that dies is told of later. The loopback pair comes back without a word: there a refusal ends in a
@@ -624,7 +649,7 @@ bool rdlock_session_lease_ok(struct rdlock_space *space)
 	bool ok;
 
 	spin_lock_bh(&space->lock);
-	ok = s->local ? s->up : ktime_get_boottime_ns() < s->lease_end;
+	ok = s->local ? s->up : session_is_clean(space) && ktime_get_boottime_ns() < s->lease_end;
 	spin_unlock_bh(&space->lock);
 	return ok;
 }

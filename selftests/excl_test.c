@@ -168,6 +168,18 @@ TEST(a_try_behind_the_own_release, 60)
 	}
 }
 
+/* An idle owner that has used up the tokens of its grant gives the lock back, and takes it again. */
+TEST(tries_go_on_past_the_last_local_grant, 60)
+{
+	int lock = lock_open_as(need_space(), fresh_key("tokens"), RDLOCK_KIND_FAIR, 0, RDLOCK_OPEN_STICKY);
+
+	REQUIRE_TRUE(lock >= 0);
+	for (int i = 0; i < 1100; i++) {
+		REQUIRE(lock_try(lock), 0);
+		REQUIRE(lock_release(lock), 0);
+	}
+}
+
 TEST(only_the_owner_releases, 30)
 {
 	int space = need_space();

@@ -119,7 +119,9 @@ static void serve_writers(struct rdl_lock *l, const struct rdl_event *ev, struct
 	}
 	if (hand_on(l, ev, acts))
 		return;
-	if (!q->hint && !l->nq && !q->asker && (q->props & RDL_P_STICKY) && !(ev->flags & RDL_F_SHED))
+	/* What has no token left for another user is not worth keeping: a try would find it taken for ever. */
+	if (!q->hint && !l->nq && !q->asker && (q->props & RDL_P_STICKY) && !(ev->flags & RDL_F_SHED) &&
+	    l->loc < RDL_LOC_MAX)
 		l->st = RDL_ST_CACHED;
 	else
 		l->st = RDL_ST_OWED;
