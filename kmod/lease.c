@@ -87,9 +87,12 @@ void rdlock_lease_work(struct work_struct *work)
 	over = now >= s->lease_end;
 	armed = s->id && !s->stopped;
 	err = s->last_err ? s->last_err : -ETIMEDOUT;
-	/* A home that dies with our HELLO leaves a link on which nothing is sent, and so nothing fails. */
+	/*
+	 * A home that dies with our HELLO leaves a link on which nothing is sent, and so nothing fails; so may one that
+	 * ends the link before the CM there has heard that it stands. Another attempt must still find a lease.
+	 */
 	waits = s->link && !s->up && s->hello_sent && !s->stopped;
-	if (waits && now >= s->hello_sent + (u64)RDLOCK_LEASE_MS * NSEC_PER_MSEC) {
+	if (waits && now >= s->hello_sent + (u64)RDLOCK_CALL_MS * NSEC_PER_MSEC) {
 		rdf_link_kill(s->link, -ETIMEDOUT);
 		waits = false;
 	}

@@ -393,8 +393,9 @@ static void session_up(struct rdf_link *link)
 	m.p.name_len = space->name_len;
 	memcpy(m.p.name, space->name, sizeof(m.p.name));
 	s->hello_sent = ktime_get_boottime_ns();
+	/* From now on it looks every quarter of a second. */
 	if (!s->stopped)
-		queue_delayed_work(rdlock_lease_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
+		mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 	spin_unlock_bh(&space->lock);
 	if (rdf_send(link, &m.h, sizeof(m)))
 		rdf_link_kill(link, -ENOTCONN);

@@ -17,10 +17,10 @@ if [ "$NODE" = 0 ]; then
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
 	sync held
-	echo 2 >$fault/welcome_lost
+	echo 1 >$fault/welcome_lost
 	sync lost
 	sync back
-	check "two answers were lost" used_up
+	check "the answer was lost" used_up
 	sync left
 	check "nothing keeps the module" unload_rdlock
 else
