@@ -2,7 +2,7 @@
 # Counters, exact sums, cells, persistence
 # vms: 1
 # smp: 2
-# timeout: 240
+# timeout: 240 + 900 * SCALE
 # needs: rdlock.ko counter_test
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh

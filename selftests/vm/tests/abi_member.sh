@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The programs of the home once more on a node that reaches its locks over the wire
 # vms: 2
-# timeout: 900
+# timeout: 900 + 2400 * SCALE
 # needs: rdlock.ko join_test excl_test timeout_test signal_test fds_test poll_test counter_test
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
@@ -12,7 +12,7 @@ if [ "$NODE" = 0 ]; then
 	# Any program makes the space.
 	run_ktap excl_test two_keys_are_two_locks
 	sync created
-	sync done 800
+	sync done 3000
 	check "nothing keeps the module" unload_rdlock
 else
 	export RDLOCK_NODE="$NODE"
@@ -27,5 +27,5 @@ else
 	run_ktap counter_test
 	run_ktap signal_test
 	check "nothing keeps the module" unload_rdlock
-	sync done 800
+	sync done 3000
 fi
