@@ -205,6 +205,13 @@ static void has_lock(const struct fail_case *c)
 	mine = need_lock(space, "k");
 }
 
+/* Of a kind that keeps nothing: what an acquire leaves is what was there before. */
+static void has_spin(const struct fail_case *c)
+{
+	has_space(c);
+	mine = lock_open_as(space, "k", kind_of("spin"), 0, 0);
+}
+
 static void has_held(const struct fail_case *c)
 {
 	has_lock(c);
@@ -368,7 +375,7 @@ FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_nonblock, .prepare = has_space, .ru
 	 .needs = 3, .arg = "nonblock")
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_second, .prepare = has_other, .run = opens_lock, .undo = closes_all,
 	 .needs = 2)
-FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire, .prepare = has_lock, .run = acquires, .undo = closes_all, .firm = true)
+FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire, .prepare = has_spin, .run = acquires, .undo = closes_all, .firm = true)
 FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire_waits, .prepare = has_releaser, .run = acquires, .undo = joins_releaser,
 	 .firm = true, .once = true)
 FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire_times_out, .prepare = has_taken, .run = acquires, .undo = closes_all,
@@ -377,7 +384,7 @@ FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire_queues, .prepare = has_nonblock, .run =
 	 .want = -EAGAIN, .firm = true)
 FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_acquire_fetches, .prepare = has_granted, .run = acquires, .undo = closes_all,
 	 .firm = true, .once = true)
-FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_try, .prepare = has_lock, .run = tries, .undo = closes_all, .firm = true)
+FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_try, .prepare = has_spin, .run = tries, .undo = closes_all, .firm = true)
 FAIL_NTH(RDLOCK_IOC_ACQUIRE, any_try_taken, .prepare = has_taken, .run = tries, .undo = closes_all, .want = -EAGAIN,
 	 .firm = true)
 FAIL_NTH(RDLOCK_IOC_RELEASE, any_release, .prepare = has_held, .run = releases, .undo = closes_all, .firm = true)
