@@ -577,7 +577,7 @@ static const char *setup(void)
 		return reason;
 	/* The home's memory for words, and the device's key to it, stay once they are made. */
 	space = need_space();
-	fd = need_lock(space, "warm");
+	fd = lock_open_as(space, "warm", kind_of("spin"), 0, 0);
 	close(fd);
 	fd = lock_open_as(space, "warm fair", kind_of("fair"), 8, RDLOCK_OPEN_STICKY);
 	EXPECT_TRUE(fd >= 0);
