@@ -540,7 +540,7 @@ static void agent_revoke(struct rdlock_agent *a, void *arg)
 	rdlock_agent_lose(a, -EKEYREVOKED, true);
 }
 
-/* @arg: those of whose last operation the outcome is not known, or the others */
+/* @arg: only those of whose last operation the outcome is not known, or all: it may change in between */
 static void agent_again(struct rdlock_agent *a, void *arg)
 {
 	bool unknown;
@@ -548,7 +548,7 @@ static void agent_again(struct rdlock_agent *a, void *arg)
 	spin_lock_bh(&a->lock);
 	unknown = a->core.landing || rdl_ambiguous(&a->core);
 	spin_unlock_bh(&a->lock);
-	if (unknown == *(bool *)arg)
+	if (unknown || !*(bool *)arg)
 		rdlock_agent_kick(a);
 }
 
