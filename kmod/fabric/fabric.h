@@ -390,6 +390,7 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_CONNECT_MS	  5000
 #define RDF_LOOP_PAUSE_MS 50	/* before a broken loopback pair is made again */
 #define RDF_LOOP_TRIES	  20	/* to make it; together less than the home waits for it (chunk.c) */
+#define RDF_LOOP_LATER_MS 500	/* before each further one */
 #define RDF_REFUSED_MS	  1000	/* for a peer whose request was refused to end the link itself */
 #define RDF_TEARDOWN_MS	  15000
 /*

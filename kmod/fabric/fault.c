@@ -36,10 +36,14 @@ u32 rdf_fault_ms(enum rdf_fault fault)
 void rdf_fault_init(void)
 {
 	struct dentry *root = debugfs_lookup("rdlock", NULL), *dir;
-	bool own = !root;
 	char name[40];
+	bool own;
 	int i;
 
+	/* So says a kernel without debugfs. */
+	if (IS_ERR(root))
+		root = NULL;
+	own = !root;
 	if (own)
 		root = debugfs_create_dir("rdlock", NULL);
 	dir = debugfs_create_dir("fault", root);

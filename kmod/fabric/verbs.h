@@ -113,9 +113,10 @@ struct rdf_dev {
 
 /* Path to ourselves: what the loopback pair needs. Immutable once the domain is made. */
 struct rdf_path {
-	union ib_gid gid;
+	union ib_gid gid;	/* its place in the device's table changes when the address is set up again */
+	enum ib_gid_type gid_type;
 	u32 port;
-	u16 gid_index;
+	u16 pkey_index;		/* the partition's of the address (InfiniBand), or 0 */
 	u8 dmac[ETH_ALEN];
 };
 
@@ -146,12 +147,13 @@ struct rdf_dom {
 	atomic64_t stats[RDF_NR_STATS];
 };
 
-/* Memory at a home. Immutable but for @nr_mrs. */
+/* Memory at a home. Immutable but for @nr_mrs, and @synced until somebody has a right. */
 struct rdf_mem {
 	struct rdf_dom *dom;
 	void *va;
 	size_t size;
 	struct scatterlist sg;	/* nic */
+	bool synced;		/* nic: the device sees what the processor wrote; set at the first registration */
 	atomic_t nr_mrs;	/* for the check at the end only */
 };
 
@@ -218,6 +220,7 @@ struct rdf_link {
 	bool refused;			/* the device refused a request of the peer's; protected by @lock */
 	struct rdf_chan chan[RDF_NR_CHANS];
 	struct ib_qp *loop_peer;	/* the responder of the loopback pair */
+	bool loop_connected;		/* there may be something to drain; only its maker and the link's work */
 
 	/* one-sided operations, all protected by @lock */
 	DECLARE_BITMAP(slots, RDF_OP_SLOTS);

@@ -4,6 +4,7 @@
  * machine (verbs_link.c); what has to be done inside the CM's handler is done here.
  */
 #include <linux/delay.h>
+#include <rdma/ib_cm.h>
 
 #include "rpc.h"
 #include "verbs.h"
@@ -177,7 +178,8 @@ static int rdf_refusal(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 
 		return error && error <= MAX_ERRNO ? -(int)error : -EPROTO;
 	}
-	return -ECONNREFUSED;
+	/* Nobody listens. Any other reason is a moment's: the peer's memory, a half of a link that timed out there. */
+	return ev->status == IB_CM_REJ_INVALID_SERVICE_ID || ev->status == -ECONNREFUSED ? -ECONNREFUSED : -ECONNRESET;
 }
 
 /*
@@ -310,10 +312,18 @@ void rdf_chan_teardown(struct rdf_chan *ch)
 	struct rdma_cm_id *id = ch->id;
 
 	if (id) {
+		/* A handler that makes a queue pair, or accepts, has done so; the link is DYING, none begins to. */
+		rdma_lock_handler(id);
+		rdma_unlock_handler(id);
+		/*
+		 * Puts the queue pair into error first, so that draining is bounded even with a dead peer. Not with the
+		 * handler locked: that of iWARP waits here until the CM has heard of a connection that is being made,
+		 * and the CM tells the handler first.
+		 */
+		if (ch->qp)
+			rdma_disconnect(id);
 		rdma_lock_handler(id);
 		if (ch->qp) {
-			/* Puts the queue pair into error first, so that draining is bounded even with a dead peer. */
-			rdma_disconnect(id);
 			ib_drain_qp(ch->qp);
 			rdma_destroy_qp(id);
 			ch->qp = NULL;

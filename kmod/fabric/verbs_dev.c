@@ -217,10 +217,13 @@ static int rdf_path_of(struct rdma_cm_id *id, struct rdf_path *path)
 	if (!attr)
 		return -EADDRNOTAVAIL;
 	path->gid = attr->gid;
-	path->gid_index = attr->index;
+	path->gid_type = attr->gid_type;
 	path->port = attr->port_num;
 	if (rdma_protocol_roce(id->device, path->port))
 		return rdma_read_gid_l2_fields(attr, NULL, path->dmac);
+	if (rdma_protocol_ib(id->device, path->port))
+		return ib_find_cached_pkey(id->device, path->port, ib_addr_get_pkey(&id->route.addr.dev_addr),
+					   &path->pkey_index);
 	return 0;
 }
 

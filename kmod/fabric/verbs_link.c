@@ -265,17 +265,26 @@ static bool rdf_loop_wanted(struct rdf_link *link)
 
 /*
  * An error on the loopback pair must not cost the home its own memory: make a new pair. Not as fast as it can, because
- * while the network device is down each new one breaks at its first operation; and more than once, because it takes
- * memory, and the moment may be one without.
+ * while the network device is down each new one breaks at its first operation; and as long as it takes, because it
+ * takes memory, and the address, which may be away for a while. A home that cannot wait gives up by itself (chunk.c).
  */
 static bool rdf_loop_remake(struct rdf_link *link)
 {
-	int tries;
+	unsigned int pause_ms = RDF_LOOP_PAUSE_MS;
+	int tries, err;
 
-	for (tries = 0; tries < RDF_LOOP_TRIES && rdf_loop_wanted(link); tries++) {
-		msleep(RDF_LOOP_PAUSE_MS);
-		if (!rdf_link_loop_make(link))
+	for (tries = 1; rdf_loop_wanted(link); tries++) {
+		msleep(pause_ms);
+		if (!rdf_loop_wanted(link))
+			break;
+		err = rdf_link_loop_make(link);
+		if (!err)
 			return true;
+		if (tries == RDF_LOOP_TRIES) {
+			pr_warn("%s: the loopback pair cannot be made again (%d); trying on\n",
+				rdf_dom_dev_name(link->dom), err);
+			pause_ms = RDF_LOOP_LATER_MS;
+		}
 	}
 	return false;
 }
@@ -303,8 +312,6 @@ static void rdf_link_teardown(struct rdf_link *link)
 				rdf_link_kill(link, -ESHUTDOWN);
 			return;
 		}
-		if (rdf_loop_wanted(link))
-			pr_err("%s: the loopback pair cannot be made again\n", rdf_dom_dev_name(link->dom));
 	}
 	rdf_link_bury(link);
 }

@@ -131,8 +131,9 @@ static int rdf_accept_msg(struct rdf_listener *l, struct rdma_cm_id *id, const s
 		rdf_link_put(twin);
 		return -EALREADY;
 	}
+	/* Not -EBUSY, which is the owner's word for a node that is there already: this one passes. */
 	if (rdf_listener_pending(l) >= RDF_MAX_PENDING)
-		return -EBUSY;
+		return -ENOBUFS;
 	link = rdf_link_alloc(l->dom, false);
 	if (!link)
 		return -ENOMEM;

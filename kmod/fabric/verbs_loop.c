@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
+#include <rdma/ib_cache.h>
 
 #include "rpc.h"
 #include "verbs.h"
@@ -19,18 +20,26 @@ static int rdf_loop_modify(struct rdf_link *link, struct ib_qp *qp, u32 dest)
 	struct rdf_dom *dom = link->dom;
 	struct ib_device *ib = dom->dev->ib;
 	const struct rdf_path *path = &dom->path;
+	const struct ib_gid_attr *gid;
 	struct rdma_conn_param param;
 	struct ib_port_attr port;
 	struct ib_qp_attr attr = { };
+	u16 gid_index;
 	int err;
 
 	err = ib_query_port(ib, path->port, &port);
 	if (err)
 		return err;
+	gid = rdma_find_gid_by_port(ib, &path->gid, path->gid_type, path->port, NULL);
+	if (IS_ERR(gid))
+		return PTR_ERR(gid);
+	gid_index = gid->index;
+	rdma_put_gid_attr(gid);
 	rdf_conn_param(dom, &param);
 
 	attr.qp_state = IB_QPS_INIT;
 	attr.port_num = path->port;
+	attr.pkey_index = path->pkey_index;
 	attr.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
 	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 	if (err)
@@ -43,7 +52,7 @@ static int rdf_loop_modify(struct rdf_link *link, struct ib_qp *qp, u32 dest)
 	attr.min_rnr_timer = 12;	/* 0.64 ms; nothing is sent that could meet an empty receive queue */
 	attr.ah_attr.type = rdma_ah_find_type(ib, path->port);
 	rdma_ah_set_port_num(&attr.ah_attr, path->port);
-	rdma_ah_set_grh(&attr.ah_attr, (union ib_gid *)&path->gid, 0, path->gid_index, 64, 0);
+	rdma_ah_set_grh(&attr.ah_attr, (union ib_gid *)&path->gid, 0, gid_index, 64, 0);
 	if (attr.ah_attr.type == RDMA_AH_ATTR_TYPE_ROCE)
 		ether_addr_copy(attr.ah_attr.roce.dmac, path->dmac);
 	else
@@ -91,6 +100,7 @@ static int rdf_loop_connect(struct rdf_link *link)
 	err = rdf_loop_modify(link, link->loop_peer, ch->qp->qp_num);
 	if (!err)
 		err = rdf_loop_modify(link, ch->qp, link->loop_peer->qp_num);
+	link->loop_connected = !err;
 	if (!err)
 		return 0;
 
@@ -118,9 +128,15 @@ void rdf_link_loop_destroy(struct rdf_link *link)
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
 	if (ch->qp) {
-		/* Fails for a pair that was never connected; that one has nothing to drain. */
-		if (!ib_modify_qp(ch->qp, &attr, IB_QP_STATE))
+		/*
+		 * A pair that was never connected has nothing to drain. For another, that the state cannot be changed is
+		 * no reason not to: a device that has failed (mlx4) refuses it, and only its own drain gives back what
+		 * was posted.
+		 */
+		ib_modify_qp(ch->qp, &attr, IB_QP_STATE);
+		if (link->loop_connected)
 			ib_drain_qp(ch->qp);
+		link->loop_connected = false;
 		ib_destroy_qp(ch->qp);
 		ch->qp = NULL;
 	}

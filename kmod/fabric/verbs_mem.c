@@ -74,6 +74,12 @@ static int rdf_mr_reg_nic(struct rdf_mr *mr)
 		err = n < 0 ? n : -EINVAL;
 		goto dereg;
 	}
+	/* Peers learn where it begins; with rxe that would be an address of this kernel. */
+	mr->ib->iova = PAGE_SIZE;
+	/* What the processor wrote before anybody had a right; later, that would be older than what the device wrote. */
+	if (!mem->synced)
+		ib_dma_sync_single_for_device(dom->dev->ib, sg_dma_address(&mem->sg), mem->size, DMA_BIDIRECTIONAL);
+	mem->synced = true;
 	/*
 	 * The key's low byte is ours; an unpredictable one makes a stale key of a freed MR a little less likely to fit.
 	 */
