@@ -131,7 +131,8 @@ struct rdlock_member {
  * @high_epoch, @high_ticket: highest of any freed word, where the next one starts (tokens of a reopened key go on
  *   growing)
  * @nr_recs: keys with a recovery in progress
- * @next_ask: boottime ns when those who have not claimed are asked again; @hurried: @retry_work comes soon
+ * @next_ask: boottime ns when those who have not claimed are asked again; @hurried: @retry_work comes soon; @retry_at:
+ *   the bucket of @keys with which it begins
  * @op, @op_done: the one loopback operation at a time
  * @buf: its memory, room for the largest body
  */
@@ -160,6 +161,7 @@ struct rdlock_home {
 	u32 nr_recs;
 	u64 next_ask;
 	bool hurried;
+	u32 retry_at;
 
 	struct rdf_op op;
 	struct completion op_done;

@@ -462,11 +462,14 @@ void rdlock_members_stop(struct rdlock_home *home)
 	for (i = 0; i < RDL_MAX_NODES; i++) {
 		if (!home->member[i])
 			continue;
+		/* It takes the mutex itself. */
 		cancel_delayed_work_sync(&home->member[i]->evict_work);
+		mutex_lock(&home->mutex);
 		spin_lock_bh(&home->lock);
 		m = home->member[i];
 		home->member[i] = NULL;
 		spin_unlock_bh(&home->lock);
+		mutex_unlock(&home->mutex);
 		kfree(m);
 	}
 	WRITE_ONCE(home->nr_members, 0);

@@ -254,6 +254,17 @@ static void ask_again(struct rdlock_home *home, struct rdlock_key *key)
 	rdlock_key_unpark(home, key, -EAGAIN);
 }
 
+static void retry_begin(struct rdlock_home *home, struct rdlock_key *key)
+{
+	bool clear = key->again_clear, died = key->died;
+
+	key->again = false;
+	key->again_clear = false;
+	key->died = false;
+	/* What was settled is said again by who still has it. */
+	rdlock_recover(home, key, died, clear, 0);
+}
+
 /*
  * Recoveries that do not end by themselves: memory was short when one was to begin; or a FREEZE came to a node before
  * it knew the lock that it was just opening, and was lost on it. Asking again is harmless: the same claim comes again.
@@ -266,41 +277,51 @@ void rdlock_recover_retry(struct work_struct *work)
 	unsigned int begun = 0, pause_ms = AGAIN_MS;
 	bool more = false, stop = false, ask;
 	u64 now;
-	int b;
+	u32 i, b = 0;
 
 	mutex_lock(&home->mutex);
 	home->hurried = false;
+	/* The members are going: nobody is asked, and nobody evicted, any more. */
+	if (home->stopping)
+		goto out_unlock;
 	now = ktime_get_boottime_ns();
 	ask = now >= home->next_ask;
 	if (ask)
 		home->next_ask = now + (u64)AGAIN_MS * NSEC_PER_MSEC;
-	hash_for_each_safe(home->keys, b, tmp, key, hash) {
-		bool clear = key->again_clear, died = key->died;
-
-		if (!key->rec && key->again && !stop && home->nr_recs < RECS_MAX) {
-			key->again = false;
-			key->again_clear = false;
-			key->died = false;
-			/* What was settled is said again by who still has it. */
-			rdlock_recover(home, key, died, clear, 0);
-			/* Most may be ready at once, so the limit of those under way does not bound this. */
-			if (++begun == RECS_BATCH) {
-				stop = true;
-				pause_ms = 0;
+	for (i = 0; i < HASH_SIZE(home->keys); i++) {
+		b = (home->retry_at + i) % HASH_SIZE(home->keys);
+		hlist_for_each_entry_safe(key, tmp, &home->keys[b], hash) {
+			if (!stop && key->again && !key->rec && home->nr_recs < RECS_MAX) {
+				retry_begin(home, key);
+				/* Most may be ready at once, so the limit of those under way does not bound this. */
+				if (++begun == RECS_BATCH) {
+					stop = true;
+					pause_ms = 0;
+				}
+				/* Memory is short: not now. */
+				if (key->again && !key->rec) {
+					stop = true;
+					pause_ms = AGAIN_MS;
+				}
+			} else if (key->rec && ask) {
+				ask_again(home, key);
 			}
-			/* Memory is short: not now. */
-			if (key->again && !key->rec) {
-				stop = true;
-				pause_ms = AGAIN_MS;
-			}
-		} else if (key->rec && ask) {
-			ask_again(home, key);
+			more |= key->rec || key->again;
+			rdlock_key_maybe_free(home, key);
 		}
-		more |= key->rec || key->again;
-		rdlock_key_maybe_free(home, key);
+		/* Goes on from here; the others only need a look when it is time to ask. */
+		if (stop && !ask) {
+			more = true;
+			break;
+		}
 	}
+	home->retry_at = b;
+	/* A place has become free meanwhile. */
+	if (home->hurried)
+		pause_ms = min_t(unsigned int, pause_ms, RECS_PAUSE_MS);
 	/* With no pause, behind what waits meanwhile. */
-	if (more && !home->broken && !home->stopping)
+	if (more && !home->broken)
 		mod_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(pause_ms));
+out_unlock:
 	mutex_unlock(&home->mutex);
 }
