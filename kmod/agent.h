@@ -229,6 +229,11 @@ void rdlock_agent_work(struct work_struct *work);
  */
 bool rdlock_agent_retire(struct rdlock_agent *a);
 /* An entry has no reference; it is taken out before the agent goes. -ENOMEM */
+/*
+ * The place in space->by_slot, then the agent in it, for which there is memory then; or whoever is there leaves it. The
+ * first one sleeps, the second is under agents_mutex and does not.
+ */
+int rdlock_agent_reserve_slot(struct rdlock_agent *a, u32 table, u32 slot);
 int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot);
 void rdlock_agent_drop_slot(struct rdlock_agent *a);
 void rdlock_agent_unlist(struct rdlock_agent *a);	/* space->agents_mutex held */

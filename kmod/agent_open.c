@@ -230,6 +230,8 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	rep_err = err;
 	if (!err)
 		err = make_buffers(a, &rep.o);
+	if (!err)
+		err = rdlock_agent_reserve_slot(a, le32_to_cpu(rep.h.table), le32_to_cpu(rep.h.lock));
 
 	/*
 	 * Until the end, so that the loss of the session comes before or after: an entry in by_slot has no reference,

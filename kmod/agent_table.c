@@ -222,9 +222,16 @@ void rdlock_agent_close(struct rdlock_agent *a)
 	rdlock_agent_put(a);
 }
 
+int rdlock_agent_reserve_slot(struct rdlock_agent *a, u32 table, u32 slot)
+{
+	return xa_reserve_bh(&a->space->by_slot, slot_index(table, slot), GFP_KERNEL);
+}
+
+/* Not GFP_KERNEL: who waits for memory with the mutex keeps all from hearing of a lost lease. */
 int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot)
 {
-	return xa_err(xa_store_bh(&a->space->by_slot, slot_index(table, slot), a, GFP_KERNEL));
+	lockdep_assert_held(&a->space->agents_mutex);
+	return xa_err(xa_store_bh(&a->space->by_slot, slot_index(table, slot), a, GFP_NOWAIT));
 }
 
 void rdlock_agent_drop_slot(struct rdlock_agent *a)

@@ -17,11 +17,24 @@
 #include "space.h"
 #include "stats.h"
 
+/* The next heartbeat's number and time. @over: it may overtake others. */
+static u32 heartbeat(struct rdlock_session *s, struct rdl_msg *msg, bool over)
+{
+	u32 hb = ++s->hb % RDLOCK_NR_HB;
+
+	BUILD_BUG_ON(RDLOCK_NR_HB > BITS_PER_LONG);
+	s->hb_sent[hb] = ktime_get_boottime_ns();
+	__assign_bit(hb, &s->hb_over, over);
+	*msg = (struct rdl_msg){ .type = RDL_MSG_HB, .arg = cpu_to_le32(s->hb) };
+	return hb;
+}
+
 void rdlock_lease_hb_work(struct work_struct *work)
 {
 	struct rdlock_session *s = container_of(to_delayed_work(work), struct rdlock_session, hb_work);
 	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
-	struct rdl_msg m = { .type = RDL_MSG_HB };
+	struct rdl_msg m;
+	int overtook;
 	u32 hb;
 
 	spin_lock_bh(&space->lock);
@@ -29,19 +42,25 @@ void rdlock_lease_hb_work(struct work_struct *work)
 		spin_unlock_bh(&space->lock);
 		return;
 	}
-	s->hb++;
-	hb = s->hb % RDLOCK_NR_HB;
-	s->hb_sent[hb] = ktime_get_boottime_ns();
-	__set_bit(hb, &s->hb_over);	/* until it is known better */
-	m.arg = cpu_to_le32(s->hb);
+	hb = heartbeat(s, &m, true);	/* until it is known better */
 	queue_delayed_work(rdlock_lease_wq, &s->hb_work, msecs_to_jiffies(RDLOCK_HB_MS));
 	spin_unlock_bh(&space->lock);
 	/* It waits for nothing: who has much to say must not lose its lease. A failure shows as one not renewed. */
-	if (rdlock_session_send_urgent(space, &m, sizeof(m)))
+	overtook = rdlock_session_send_urgent(space, &m, sizeof(m));
+	if (overtook < 0)
 		return;
 	spin_lock_bh(&space->lock);
-	__clear_bit(hb, &s->hb_over);
+	if (overtook)
+		heartbeat(s, &m, false);
+	else
+		__clear_bit(hb, &s->hb_over);
 	spin_unlock_bh(&space->lock);
+	/*
+	 * Where messages always wait, each would overtake some, and what was closed would be kept for ever. This one
+	 * stands behind them; if it is lost, the next does as well.
+	 */
+	if (overtook)
+		rdlock_session_send(space, &m, sizeof(m));
 }
 
 static void agent_lease(struct rdlock_agent *a, void *arg)
@@ -82,8 +101,10 @@ void rdlock_lease_work(struct work_struct *work)
 
 	spin_lock_bh(&space->lock);
 	now = ktime_get_boottime_ns();
-	low = s->lease_low;
-	s->lease_low = false;
+	/* An agent sets it without this lock, before others of its kind are told below: never clear what was not seen. */
+	low = READ_ONCE(s->lease_low);
+	if (low)
+		WRITE_ONCE(s->lease_low, false);
 	over = now >= s->lease_end;
 	armed = s->id && !s->stopped;
 	err = s->last_err ? s->last_err : -ETIMEDOUT;

@@ -33,6 +33,8 @@
  */
 #define SESSION_CONNECT_MIN_MS	500
 
+#define SESSION_CALL_ROUNDS	3	/* so often RDLOCK_CALL_MS, of a home that lives */
+
 /*
  * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects
  * it.
@@ -77,7 +79,9 @@ static void session_event(struct rdlock_space *space)
 
 /* ---- messages out ---- */
 
-static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len, bool urgent)
+enum session_how { SESSION_LOSSY, SESSION_URGENT, SESSION_SURE };
+
+static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len, enum session_how how)
 {
 	struct rdlock_session *s = &space->session;
 	struct rdf_link *link = NULL;
@@ -88,13 +92,15 @@ static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	msg->src_inc = cpu_to_le32(s->inc);
 	msg->dst_inc = cpu_to_le32(s->home_inc);
 	/* A new instance hears of no lock before all is revoked that was opened in the old one: see up_work(). */
-	if (s->up && s->link && (urgent || !s->other_instance || msg->type == RDL_MSG_BYE))
+	if (s->up && s->link && (how != SESSION_LOSSY || !s->other_instance))
 		link = rdf_link_get(s->link);
 	spin_unlock_bh(&space->lock);
 	if (s->local)
 		err = link ? rdlock_home_local(space, msg, len) : -ENOTCONN;
-	else if (link && urgent)
+	else if (link && how == SESSION_URGENT)
 		err = rdf_send_urgent(link, msg, len);
+	else if (link && how == SESSION_SURE)
+		err = rdf_send(link, msg, len);
 	else if (link)
 		err = rdf_send_lossy(link, msg, len);
 	if (link)
@@ -104,12 +110,37 @@ static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 
 int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
 {
-	return session_send(space, msg, len, false);
+	return session_send(space, msg, len, SESSION_LOSSY);
 }
 
 int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
 {
-	return session_send(space, msg, len, true);
+	return session_send(space, msg, len, SESSION_URGENT);
+}
+
+/*
+ * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
+ * given more time. Not for ever: its heartbeats are answered by somebody else than its requests.
+ */
+static void call_wait(struct rdlock_space *space, struct session_call *call)
+{
+	struct rdlock_session *s = &space->session;
+	u64 lease, before;
+	int rounds;
+
+	spin_lock_bh(&space->lock);
+	lease = s->lease_end;
+	spin_unlock_bh(&space->lock);
+	for (rounds = 0; rounds < SESSION_CALL_ROUNDS; rounds++) {
+		if (wait_for_completion_timeout(&call->done, msecs_to_jiffies(RDLOCK_CALL_MS)))
+			return;
+		before = lease;
+		spin_lock_bh(&space->lock);
+		lease = s->lease_end;
+		spin_unlock_bh(&space->lock);
+		if (lease == before)
+			return;
+	}
 }
 
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no)
@@ -127,7 +158,7 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	msg->req = cpu_to_le32(req);
 	err = rdlock_session_send(space, msg, len);
 	if (!err)
-		wait_for_completion_timeout(&call.done, msecs_to_jiffies(RDLOCK_CALL_MS));
+		call_wait(space, &call);
 	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
 	if (err) {
 		if (err == -ENOTCONN)
@@ -221,7 +252,8 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 	rdlock_stat_inc(space, session);
 	queue_work(space->wq, &s->up_work);
 	mod_delayed_work(rdlock_lease_wq, &s->hb_work, 0);
-	mod_delayed_work(rdlock_lease_wq, &s->lease_work, msecs_to_jiffies(RDLOCK_LEASE_MS));
+	/* The lease runs from the HELLO, which may be a while ago: the work says itself when it comes again. */
+	mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
 out_unlock:
 	spin_unlock_bh(&space->lock);
 	session_event(space);
@@ -481,7 +513,8 @@ static void connect_work(struct work_struct *work)
 	busy = s->link || s->connecting;
 	stopped = s->stopped;
 	dom = space->dom;
-	gone = dom && rdf_dom_gone(dom);	/* under the lock: whoever destroys it takes it out first */
+	/* Under the lock: whoever destroys it takes it out first. -ENODEV: the way to the home is another device's now. */
+	gone = dom && (rdf_dom_gone(dom) || s->last_err == -ENODEV);
 	hello.space_hash = cpu_to_le64(space->hash);
 	hello.inc = cpu_to_le32(s->inc);
 	hello.node = cpu_to_le16(space->node);
@@ -606,6 +639,9 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	rdlock_agents_each(space, agent_lost, &code);
 	spin_lock_bh(&space->lock);
 	s->losing = false;
+	/* A session that began meanwhile: what was opened in it before we came to it is to be opened again. */
+	if (s->up && !s->stopped)
+		queue_work(space->wq, &s->up_work);
 	spin_unlock_bh(&space->lock);
 	session_event(space);
 }
@@ -742,7 +778,8 @@ void rdlock_session_stop(struct rdlock_space *space, bool polite)
 	struct rdl_msg bye = { .type = RDL_MSG_BYE };
 	struct rdf_link *link;
 
-	if (polite && !s->local && !rdlock_session_send(space, &bye, sizeof(bye)))
+	/* Behind all that was closed, however much. */
+	if (polite && !s->local && !session_send(space, &bye, sizeof(bye), SESSION_SURE))
 		wait_for_completion_timeout(&s->bye, msecs_to_jiffies(RDLOCK_CALL_MS));
 	spin_lock_bh(&space->lock);
 	s->stopped = true;

@@ -33,8 +33,8 @@ struct rdlock_space;
 #define RDLOCK_EVICT_MS		5000
 #define RDLOCK_MARGIN_MS	200	/* nothing is granted or posted with less than that left */
 #define RDLOCK_HB_MS		500
-#define RDLOCK_CALL_MS		2000	/* wait for the answer to one request before the link is given up */
-#define RDLOCK_NR_HB		16	/* heartbeats in flight whose sending time is remembered */
+#define RDLOCK_CALL_MS		2000	/* wait for an answer, or a sign of life, before the link is given up */
+#define RDLOCK_NR_HB		32	/* heartbeats in flight whose sending time is remembered; two a RDLOCK_HB_MS at most */
 
 /**
  * struct rdlock_session - with the home
@@ -129,7 +129,7 @@ int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool in
  *
  * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, -ENOMEM, or the error the home
  * answered.
- * Context: process, sleeps, not interruptible but bounded by RDLOCK_CALL_MS.
+ * Context: process, sleeps, not interruptible but bounded by RDLOCK_CALL_MS, three of them if the home lives.
  */
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no);
 /* A message to the home without an answer. Context: any. 0, -ENOTCONN, -ENOMEM. */

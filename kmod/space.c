@@ -364,6 +364,35 @@ static void agent_kick(struct rdlock_agent *a, void *arg)
 	rdlock_agent_kick(a);
 }
 
+/* Nobody has it open, and it is being given back. */
+static void agent_count_owing(struct rdlock_agent *a, void *arg)
+{
+	unsigned int *owing = arg;
+
+	spin_lock_bh(&a->lock);
+	*owing += !a->opens && a->registered && !rdl_idle(&a->core);
+	spin_unlock_bh(&a->lock);
+}
+
+/*
+ * A member that goes by itself first gives back what was released: the home would take what is still on its way for the
+ * property of a dead node, and the next owner would be told so, and miss the last value.
+ */
+static void space_settle(struct rdlock_space *space)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(RDLOCK_CALL_MS);
+	unsigned int owing, pause_ms = 5;
+
+	while (READ_ONCE(space->session.up)) {
+		owing = 0;
+		rdlock_agents_each(space, agent_count_owing, &owing);
+		if (!owing || time_after(jiffies, end))
+			break;
+		msleep(pause_ms);
+		pause_ms = min(pause_ms * 2, 100U);
+	}
+}
+
 /*
  * Everything of the space that is not memory ends here, once: handles are revoked, the session is left, the home is
  * stopped, the device is let go. Bounded by the fabric's teardown. The space stays listed when it died, until somebody
@@ -378,6 +407,8 @@ static void space_down(struct rdlock_space *space, int err, bool polite)
 	if (space->down)
 		goto out_unlock;
 	space->down = true;
+	if (polite && !space->session.local)
+		space_settle(space);
 	spin_lock_bh(&space->lock);
 	if (space->session.local) {
 		/* No new post; those in flight end by themselves. */
