@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# The module is loaded with each of its allocations failing in turn: what it had done is undone
+# kernels: debug
+# vms: 1
+# timeout: 300
+# needs: rdlock.ko fail_init
+# shellcheck shell=sh disable=SC1091,SC3043
+. /vm/lib.sh
+plan 5
+
+fault=/sys/kernel/debug
+knobs()
+{
+	local knob
+	for knob in $fault/failslab $fault/fail_page_alloc; do
+		echo N >"$knob/ignore-gfp-wait" || return 1
+		echo 0 >"$knob/verbose" || return 1
+	done
+	echo 0 >$fault/fail_page_alloc/min-order
+}
+
+word() { tr ' ' '\n' </tmp/init | sed -n "s/^$1=//p"; }
+
+check "the knobs of fault injection are there" knobs
+fail_init /lib/modules/*/extra/rdlock.ko /sys/module/rdlock /dev/rdlock $fault/rdlock /sys/class/misc/rdlock >/tmp/init 2>/tmp/errors
+status=$?
+diag "$(cat /tmp/init)"
+diag "$(head -n 20 /tmp/errors)"
+check "each failure is ENOMEM, and leaves nothing" [ $status = 0 ]
+# The loader alone makes about a hundred; those of rdlock's own beginning come after them.
+check "there were enough of them" [ "$(word refused)" -ge 100 ]
+check "it loads as ever" load_rdlock
+check "and unloads" unload_rdlock
