@@ -96,8 +96,10 @@ bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p)
 {
 	struct rdl_queue *q = &l->q;
 
-	if (q->mode != RDL_MODE_X || q->ticket_epoch != l->epoch || p->ticket != l->ticket + 1 || p->node == l->node ||
-	    q->hint)
+	/* A downgrade in flight may fail: then the ticket is exclusive again, and who comes behind has spoken. */
+	if (q->mode != RDL_MODE_X && l->st != RDL_ST_DOWN)
+		return false;
+	if (q->ticket_epoch != l->epoch || p->ticket != l->ticket + 1 || p->node == l->node || q->hint)
 		return false;
 	if (p->mode != RDL_MODE_S && p->mode != RDL_MODE_X)
 		return false;

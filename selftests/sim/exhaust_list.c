@@ -108,6 +108,8 @@ const struct xlisted x_worlds[] = {
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 convert=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 try=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 shared=1 soft=3 hard=3 convert=1"),
+	FAST("kind=fair nodes=2 ops=1 sticky=1 convert=2 refuse=1"),
+	FAST("kind=fair nodes=2 ops=1 sticky=1 convert=1 break=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 recover=1 lose=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 crash=1 drop=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 crash=1 reboot=1"),
