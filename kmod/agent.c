@@ -273,10 +273,7 @@ int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, boo
 	rdlock_agent_event(a, &ev, NULL);
 	if (!dirty)
 		return 0;
-	/*
-	 * Not begun, so not taken. The version does not tell: it is the grant's token, also of a value that was taken
-	 * by a conversion that failed afterwards.
-	 */
+	/* Not begun, so not taken. One that fails later has taken it: it may be in the body, and stays the lock's. */
 	if (!l->converting && l->err == -EAGAIN)
 		memcpy(a->value, before, sizeof(a->value));
 	else

@@ -237,8 +237,9 @@ RDLOCK_EXPORT(rdlock_release);
  * lock stays held with any error but -EKEYREVOKED.
  *
  * Context: process, sleeps, killable: then the mode is open until rdlock_release().
- * Return: 0; -EDEADLK others have it or wait; -EAGAIN or -EHOSTUNREACH not now, the mode is the old one; -EOPNOTSUPP
- * the kind has no shared mode; -EBUSY this handle is being converted; -EPERM not held; -EKEYREVOKED.
+ * Return: 0; -EDEADLK others have it or wait; -EAGAIN or -EHOSTUNREACH not now, the mode is the old one (after
+ * -EHOSTUNREACH a value that was written is the lock's, as if it had gone to shared); -EOPNOTSUPP the kind has no shared
+ * mode; -EBUSY this handle is being converted; -EPERM not held; -EKEYREVOKED.
  */
 int rdlock_convert(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
 {

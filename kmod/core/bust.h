@@ -55,7 +55,8 @@
 	X(41, NEXT_ANY,		"mcs: and then the last to speak is believed, not the one with the highest ticket") \
 	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
 	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed") \
-	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value")
+	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value") \
+	X(47, VERSION_AGAIN,	"a value that is changed after a failed downgrade has the version of the one before")
 
 /* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
 #define RDL_WORLD_BUSTS(X) \

@@ -93,7 +93,7 @@ RDL_FAIR_CELL(downgrade)
 {
 	if (l->q.mode != RDL_MODE_X || l->users != 1)
 		return -EPROTO;
-	if (!rdl_may_post(l, ev)) {
+	if (!rdl_may_post(l, ev) || (ev->dirty && !rdl_version_left(l))) {
 		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = EAGAIN;
 		return 0;
 	}

@@ -273,6 +273,25 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	}
 }
 
+/*
+ * What names a value that the user leaves now: its token, unless that names one already, because a downgrade failed and
+ * the user is a writer again. That value may be in the body, so another one must not have its name: it gets the next
+ * number of the local sequence, which no grant has.
+ */
+static u64 next_version(struct rdl_lock *l)
+{
+	if (l->q.ver < l->token || rdl_bust(VERSION_AGAIN))
+		return l->token;
+	l->loc++;
+	return rdl_token(l->q.ticket_epoch, l->ticket, l->loc);
+}
+
+/* Before a release at least one more is left. */
+bool rdl_version_left(const struct rdl_lock *l)
+{
+	return l->q.ver < l->token || l->loc < RDL_LOC_MAX;
+}
+
 /* The user that leaves, or goes on as a reader, has changed the value. */
 void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
@@ -281,7 +300,7 @@ void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	if (!ev->dirty || q->mode != RDL_MODE_X || !(q->props & RDL_P_VALUE))
 		return;
 	q->dirty = 1;
-	q->ver = l->token;
+	q->ver = next_version(l);
 	if (q->vflags & ~q->noted & RDL_VF_VALUE_INVALID) {
 		q->noted |= RDL_VF_VALUE_INVALID;
 		rdl_tell_settled(l, ev, acts);

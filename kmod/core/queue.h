@@ -33,6 +33,7 @@ void rdl_watch(struct rdl_lock *l, struct rdl_acts *acts);
 u8 rdl_head(const struct rdl_lock *l, const struct rdl_event *ev);
 void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 n);
 void rdl_tell_settled(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+bool rdl_version_left(const struct rdl_lock *l);
 void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 
 void rdl_queue_begin(struct rdl_lock *l, bool a);

@@ -75,12 +75,14 @@ static void operation(struct list *l, const struct xnode *node, int n)
 		may(l, XS_DONE, n, RDL_OK);
 	if (op->broken || op->st == XOP_DROPPED) {
 		may(l, XS_DONE, n, RDL_AMBIGUOUS);
-		if (op->st == XOP_POSTED || op->st == XOP_DROPPED)
+		/* Also behind a value that has landed. */
+		if (op->st == XOP_POSTED || op->st == XOP_DROPPED || (op->st == XOP_HALF && op->arg & RDL_POST_VALUE))
 			may(l, XS_DONE, n, RDL_FAILED);
 		return;
 	}
 	may_fail(l, XF_OPERR, n, 0);
-	if (node->op[x_op_last(node)].st == XOP_POSTED)
+	op = &node->op[x_op_last(node)];
+	if (op->st == XOP_POSTED || (op->st == XOP_HALF && op->arg & RDL_POST_VALUE))
 		may_fail(l, XF_REFUSE, n, 0);
 }
 

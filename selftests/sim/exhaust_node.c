@@ -148,6 +148,17 @@ static void after(struct xworld *w, int n, const struct rdl_lock *was, const str
 		x_node_open(w, n);
 }
 
+/* The core has taken a value that its user changed; no other value may have that version. */
+static void written(struct xworld *w, struct xnode *node, int n)
+{
+	node->copy = node->core.q.ver;
+	if (node->instance != w->instance)
+		return;
+	if (node->copy <= w->newest)
+		x_fail(w, "node %d: two values have version %llx", n, (unsigned long long)node->copy);
+	w->newest = node->copy;
+}
+
 void x_feed(struct xworld *w, int n, struct rdl_event *ev)
 {
 	struct xnode *node = &w->node[n];
@@ -170,6 +181,8 @@ void x_feed(struct xworld *w, int n, struct rdl_event *ev)
 		       rdl_state_name(was.st));
 		return;
 	}
+	if (ev->dirty)
+		written(w, node, n);
 	cell = rdl_cell(rdl_kind_ops(was.kind), was.st, ev->type);
 	if (!(cell->next >> node->core.st & 1))
 		x_fail(w, "%s + %s -> %s is not in the table", rdl_state_name(was.st), rdl_event_name(ev->type),
@@ -207,20 +220,11 @@ void x_node_acquire(struct xworld *w, int n, bool try, u8 mode)
 	x_feed(w, n, &ev);
 }
 
-static void changed(struct xworld *w, struct xnode *node)
-{
-	node->copy = node->core.token;
-	if (node->instance == w->instance)
-		w->newest = node->core.token;
-}
-
 void x_node_release(struct xworld *w, int n, bool dirty)
 {
 	struct xnode *node = &w->node[n];
 	struct rdl_event ev = { .type = RDL_EV_REL, .dirty = dirty };
 
-	if (dirty)
-		changed(w, node);
 	node->holder--;
 	node->converting = 0;
 	if (!node->holder) {
@@ -235,8 +239,6 @@ void x_node_convert(struct xworld *w, int n, bool dirty)
 	struct xnode *node = &w->node[n];
 	struct rdl_event ev = { .type = node->user_mode == RDL_MODE_X ? RDL_EV_DOWN : RDL_EV_UP, .dirty = dirty };
 
-	if (dirty)
-		changed(w, node);
 	/* It is a reader from when the operation is posted, and a writer again if it certainly was not done. */
 	node->user_mode = RDL_MODE_S;
 	node->converting = 1;

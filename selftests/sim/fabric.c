@@ -183,6 +183,9 @@ static bool refuse(struct world *w, struct op *op)
 {
 	if (!w->refused && !chance(w, w->cfg.refuse_pct))
 		return false;
+	/* The value before the word may have been taken, and is on its way. */
+	while (op->value && !w->refused && op->part + 1 < op->parts && chance(w, 50))
+		land(w, op);
 	w->refused = true;
 	op->stopped = true;
 	op->outcome = RDL_FAILED;
@@ -284,7 +287,7 @@ static void orphans(struct world *w, struct op **ops, int n, bool anybody)
 		}
 		if (i > stop || (i == stop && (op->part || chance(w, 70))))
 			op->stopped = true;
-		if (i >= stop && op->stopped && !op->part && failed)
+		if (i >= stop && op->stopped && (!op->part || op->value) && failed)
 			op->outcome = RDL_FAILED;
 		if (i >= landed && !op->stopped && late) {
 			land += rnd(w, 3 * w->cfg.lease);

@@ -51,6 +51,18 @@ static void judge_value(struct world *w, int n, int lock, u32 told)
 		violation(w, "lock %d: node %d: core and shell disagree about the value", lock, n);
 }
 
+/* The core has taken a value that its user changed; no other value may have that version. */
+void judge_written(struct world *w, int n, int lock)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	struct agent *a = &w->node[n].agent[lock];
+
+	a->copy = a->core.q.ver;
+	if (a->copy <= h->newest)
+		violation(w, "lock %d: node %d: two values have version %llx", lock, n, (unsigned long long)a->copy);
+	h->newest = a->copy;
+}
+
 static void judge_death(struct world *w, int n, int lock, u32 told)
 {
 	struct home_lock *h = &w->home.lock[lock];

@@ -253,6 +253,17 @@ static void head(const struct world *w, int n, int lock, struct rdl_event *ev)
 		ev->run++;
 }
 
+/* A conversion that was not posted has not taken its user's value. */
+static bool not_begun(const struct rdl_acts *acts)
+{
+	unsigned int i;
+
+	for (i = 0; i < acts->n; i++)
+		if (acts->a[i].type == RDL_ACT_CONVERT_FAILED)
+			return true;
+	return false;
+}
+
 /* @value: that came with the event. */
 void feed(struct world *w, int n, int lock, struct rdl_event *ev, u64 value)
 {
@@ -291,6 +302,8 @@ void feed(struct world *w, int n, int lock, struct rdl_event *ev, u64 value)
 		a->unknown = false;
 	if (a->core.st != RDL_ST_DRAW && a->core.st != RDL_ST_WAIT && a->core.st != RDL_ST_AMBIG)
 		a->cas_n = 0;
+	if (ev->dirty && !not_begun(&acts))
+		judge_written(w, n, lock);
 	w->refused = false;
 	for (i = 0; i < acts.n; i++)
 		perform(w, n, lock, &acts, &acts.a[i], ev, value);

@@ -260,6 +260,7 @@ bool awake(struct world *w, int n);
 /* ---- judge.c ---- */
 
 void judge_grant(struct world *w, int n, int lock, const struct rdl_action *act, u32 f);
+void judge_written(struct world *w, int n, int lock);
 void judge_conversion(struct world *w, int n, int lock, const struct rdl_action *act);
 void judge_exclusion(struct world *w, int n, int lock, u8 mode);
 void judge_agent(struct world *w, int n, int lock, u32 f);

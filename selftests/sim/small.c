@@ -160,11 +160,18 @@ static void leaves(struct small *w, int i)
 	small_feed(w, i, &ev);
 }
 
+/* Would it be posted at once? Otherwise a conversion is not begun, and the value is not taken. */
+static bool may_post(const struct small *w, int i)
+{
+	const struct rdl_lock *l = &w->node[i].core;
+
+	return (small_flags(w, i) & RDL_F_LINK) && l->frz == RDL_FRZ_RUN && !l->q.paused && !l->is_void && !l->landing;
+}
+
 static void user_acts(struct small *w, int i)
 {
 	struct small_node *node = &w->node[i];
 	struct rdl_event ev = { .type = RDL_EV_REL };
-	u64 token = node->core.token;
 
 	if (node->converting) {
 		/* It waits for the conversion; now and then it is killed. */
@@ -176,18 +183,8 @@ static void user_acts(struct small *w, int i)
 		ev.type = node->mode == RDL_MODE_X ? RDL_EV_DOWN : RDL_EV_UP;
 		node->converting = true;
 	}
-	ev.dirty = node->mode == RDL_MODE_X && percent(w, 70);
-	if (ev.dirty && (w->props & RDL_P_VALUE) && (ev.type != RDL_EV_DOWN || (small_flags(w, i) & RDL_F_LINK))) {
-		if (ev.type == RDL_EV_REL || (node->core.frz == RDL_FRZ_RUN && !node->core.q.paused &&
-					      !node->core.is_void && !node->core.landing)) {
-			node->copy = token;
-			w->newest = token;
-		} else {
-			ev.dirty = 0;
-		}
-	} else {
-		ev.dirty = 0;
-	}
+	ev.dirty = node->mode == RDL_MODE_X && (w->props & RDL_P_VALUE) && percent(w, 70) &&
+		   (ev.type == RDL_EV_REL || may_post(w, i));
 	if (ev.type == RDL_EV_REL)
 		node->users--;
 	/* The user is a reader from when the operation is posted, and a writer again if it certainly was not done. */

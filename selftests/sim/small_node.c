@@ -324,6 +324,17 @@ static void refuse(struct small *w, int i)
 	small_feed(w, i, &ev);
 }
 
+/* The core has taken a value that its user changed; no other value may have that version. */
+static void written(struct small *w, int i)
+{
+	struct small_node *node = &w->node[i];
+
+	node->copy = node->core.q.ver;
+	if (node->copy <= w->newest)
+		small_wrong(w, "node %d: two values have version %llx", i, (unsigned long long)node->copy);
+	w->newest = node->copy;
+}
+
 void small_feed(struct small *w, int i, struct rdl_event *ev)
 {
 	struct small_node *node = &w->node[i];
@@ -351,6 +362,8 @@ void small_feed(struct small *w, int i, struct rdl_event *ev)
 		small_wrong(w, "node %d: %s refused in state %s", i, rdl_event_name(ev->type), rdl_state_name(was.st));
 		return;
 	}
+	if (ev->dirty)
+		written(w, i);
 	small_seen[w->kind][was.st][ev->type] |= 1u << node->core.st;
 	if (!(rdl_cell(ops, was.st, ev->type)->next >> node->core.st & 1))
 		small_wrong(w, "%s + %s -> %s is not in the table", rdl_state_name(was.st), rdl_event_name(ev->type),

@@ -758,6 +758,8 @@ const struct unit_test unit_tests[] = {
 	{ "recovery", recovery },
 	{ "stat_rounds", stat_rounds },
 	{ "next_early", next_early },
+	{ "down_failed", down_failed },
+	{ "down_fails_often", down_fails_often },
 	{ "small_fair", small_fair },
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },

@@ -30,5 +30,7 @@ const char *small_ticket(u64 seed);
 const char *small_mcs(u64 seed);
 const char *stat_rounds(u64 seed);
 const char *next_early(u64 seed);
+const char *down_failed(u64 seed);
+const char *down_fails_often(u64 seed);
 
 #endif /* UNIT_H */

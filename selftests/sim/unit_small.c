@@ -75,6 +75,100 @@ const char *next_early(u64 seed)
 	return first_wrong;
 }
 
+static const struct rdl_action *find(const struct rdl_acts *acts, u8 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < acts->n; i++)
+		if (acts->a[i].type == type)
+			return &acts->a[i];
+	wrong(true, "an action is missing");
+	return &acts->a[0];
+}
+
+static struct rdl_event ended(u8 op, u8 outcome)
+{
+	return (struct rdl_event){ .type = RDL_EV_OP, .op = op, .outcome = outcome,
+				   .old = rdl_w_free(rdl_epoch(1, 0), 0, false) };
+}
+
+/* Node 1 of a lock of kind fair has it exclusively. */
+static void own(struct rdl_lock *l, struct rdl_acts *acts, u8 props)
+{
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	sim_debt_max = 64;
+	rdl_lock_init(l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(l, props, 7);
+	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_ACQ }), "no draw");
+	wrong(step(l, acts, ended(0, RDL_OK)), "not drawn");
+	if (props & RDL_P_VALUE)
+		wrong(step(l, acts, ended(RDL_ACT_POST_READ_VALUE, RDL_OK)), "not read");
+	if (props & RDL_P_STICKY)
+		wrong(step(l, acts, ended(RDL_ACT_POST_WRITE_SLOT, RDL_OK)), "no slot");
+	wrong(l->st != RDL_ST_HELD || l->users != 1, "not granted");
+}
+
+/* The user goes down with a changed value; it lands, the word certainly does not. Its version, or 0: not begun. */
+static u64 down_fails(struct rdl_lock *l, struct rdl_acts *acts)
+{
+	const struct rdl_action *a;
+	u64 ver;
+
+	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_DOWN, .dirty = 1 }), "no downgrade");
+	if (l->st == RDL_ST_HELD)
+		return 0;
+	a = find(acts, RDL_ACT_POST_FAA);
+	ver = a->peer.ver;
+	wrong(!(a->arg & RDL_POST_VALUE), "the value does not go along");
+	wrong(step(l, acts, ended(0, RDL_FAILED)) || l->st != RDL_ST_HELD || l->q.mode != RDL_MODE_X, "not back");
+	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_TIMER }), "no pause");
+	return ver;
+}
+
+/* A downgrade fails, its value is in the body; then the user changes it again, and a recovery finds both. */
+const char *down_failed(u64 seed)
+{
+	static struct rdl_recover rec;
+	u64 openers[RDL_MAX_NODES / 64] = { 2 };
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	(void)seed;
+	own(&l, &acts, RDL_P_VALUE);
+	rdl_recover_start(&rec, RDL_KIND_FAIR, l.epoch, l.epoch + 1, l.guess | RDL_W_F, openers, false, false);
+	rec.ver = down_fails(&l, &acts);
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch }), "not frozen");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL, .dirty = 1 }), "not released");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch }), "not frozen again");
+	wrong(rdl_recover_claim(&rec, 1, l.epoch, &find(&acts, RDL_ACT_CLAIM)->claim), "not claimed");
+	rdl_recover_finish(&rec);
+	wrong(rec.value_from != 2, "the value that was left last is lost in a recovery");
+	return first_wrong;
+}
+
+/* However often that happens, versions grow, and stay below those of the next ticket. */
+const char *down_fails_often(u64 seed)
+{
+	u64 ver, last = 0;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+	int i;
+
+	(void)seed;
+	own(&l, &acts, RDL_P_VALUE);
+	for (i = 0; i < 2000 && (ver = down_fails(&l, &acts)); i++) {
+		wrong(ver <= last, "a version comes again");
+		last = ver;
+	}
+	wrong(i == 2000, "versions without end");
+	wrong(find(&acts, RDL_ACT_CONVERT_FAILED)->arg != EAGAIN || l.q.ver != last, "refused, and begun");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL, .dirty = 1 }), "not released");
+	wrong(l.q.ver <= last, "no version is left for the release");
+	wrong(l.q.ver >= rdl_token(l.epoch, 1, 0), "a version of the next ticket");
+	return first_wrong;
+}
+
 const char *small_fair(u64 seed)
 {
 	return worlds(seed, RDL_KIND_FAIR);

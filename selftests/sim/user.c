@@ -239,17 +239,12 @@ static void maybe_close(struct world *w, int n, int lock)
 	sched(w, chance(w, 50) ? 0 : rnd(w, 20 * w->cfg.latency), close_idle, n)->lock = lock;
 }
 
-/* A writer leaves a new value, which is named by its token. */
+/* Does the writer leave a new value? It is named by the version that the core gives it: judge_written(). */
 static u8 write_value(struct world *w, int n, int lock)
 {
-	struct home_lock *h = &w->home.lock[lock];
-	struct agent *a = &w->node[n].agent[lock];
+	const struct agent *a = &w->node[n].agent[lock];
 
-	if (!(h->props & RDL_P_VALUE) || a->mode != RDL_MODE_X || !chance(w, 70))
-		return 0;
-	a->copy = a->core.token;
-	h->newest = a->copy;
-	return 1;
+	return (w->home.lock[lock].props & RDL_P_VALUE) && a->mode == RDL_MODE_X && chance(w, 70);
 }
 
 /* Not in the middle of something else, a recovery perhaps. */
@@ -259,7 +254,6 @@ static bool convert(struct world *w, int n, int t)
 	struct agent *a = &w->node[n].agent[th->lock];
 	struct home_lock *h = &w->home.lock[th->lock];
 	struct rdl_event ev = { .type = th->mode == RDL_MODE_X ? RDL_EV_DOWN : RDL_EV_UP };
-	u64 copy = a->copy, newest = h->newest;
 	u32 gen;
 
 	if (h->kind != RDL_KIND_FAIR || a->users != 1 || a->core.st != RDL_ST_HELD || !chance(w, w->cfg.convert_pct))
@@ -272,11 +266,6 @@ static bool convert(struct world *w, int n, int t)
 	a->mode = RDL_MODE_S;
 	trace(w, "node %d: lock %d: user %d converts from mode %u", n, th->lock, t, th->mode);
 	feed(w, n, th->lock, &ev, 0);
-	/* Not begun, so the value was not taken. */
-	if (ev.dirty && !th->converting && a->mode == RDL_MODE_X) {
-		a->copy = copy;
-		h->newest = newest;
-	}
 	/* Now and then it is killed while it waits for that. */
 	if (th->converting && th->gen == gen && chance(w, 10))
 		thread_event(w, n, t, serve_thread, rnd(w, 6 * w->cfg.latency));
