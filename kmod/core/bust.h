@@ -56,7 +56,8 @@
 	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
 	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed") \
 	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value") \
-	X(47, VERSION_AGAIN,	"a value that is changed after a failed downgrade has the version of the one before")
+	X(47, VERSION_AGAIN,	"a value that is changed after a failed downgrade has the version of the one before") \
+	X(48, PROBE_DEAF,	"who keeps a lock for nothing does not give it up for a try")
 
 /* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
 #define RDL_WORLD_BUSTS(X) \

@@ -173,6 +173,7 @@ enum xlease {
  * @evicted: the home gave it up while its user, who has not been told, held the lock
  * @unknown: an operation's outcome is not known and no rebuild came since
  * @instance: of the space that it joined
+ * @hindered: a try is under way, and there is a reason why it may fail
  */
 struct xnode {
 	struct rdl_lock core;
@@ -198,6 +199,7 @@ struct xnode {
 	u8 unknown;
 	u8 instance;
 	u8 local_run;	/* local grants in a row */
+	u8 hindered;
 };
 
 /* A recovery, as what was fed to the real struct rdl_recover, which is 16 KiB long: x_rec() builds that from this. */
@@ -275,6 +277,8 @@ void x_node_link_down(struct xworld *w, int n);
 /* @all: also the waiters that have a deadline of their own */
 void x_node_lose(struct xworld *w, int n, bool all);
 void x_node_start(struct xworld *w, int n);
+/* After each event: what has come in the way of tries. */
+void x_node_tries(struct xworld *w);
 void x_node_open(struct xworld *w, int n);
 static inline bool x_is_local(int n)
 {

@@ -110,6 +110,7 @@ static void gone(struct xnode *node, u8 life)
 	node->want_lease = 0;
 	node->unknown = 0;
 	node->local_run = 0;
+	node->hindered = 0;
 }
 
 static void crash(struct xworld *w, int n)
@@ -268,6 +269,8 @@ static void step(struct xworld *w, const struct xev *e)
 		x_node_release(w, n, e->arg);
 		break;
 	case XS_TIMER:
+		/* The time of a try that has asked may be over. */
+		node->hindered |= node->core.st == RDL_ST_PROBE;
 		if (e->arg == 2)
 			node->core.q.tries = RDL_SEEKS_QUERY - 1;
 		if (e->arg == 1 && !w->lossy)
@@ -348,4 +351,5 @@ void x_apply(struct xworld *w, const struct xev *e)
 		fault(w, e);
 	else
 		step(w, e);
+	x_node_tries(w);
 }

@@ -164,6 +164,7 @@ const struct xlisted x_queue_mutant_worlds[] = {
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 recover=1"),
 	FAST("kind=fair nodes=2 ops=2 shared=1 soft=3 hard=3 convert=2"),
 	FAST("kind=fair nodes=2 ops=1 value=1 convert=1 refuse=1"),
+	FAST("kind=fair nodes=2 ops=1 sticky=1 try=1"),
 	FAST("kind=fair nodes=3 ops=1 stay=1 drop=1"),
 	FAST("kind=mcs nodes=2 ops=2"),
 	FAST("kind=mcs nodes=2 ops=2 recover=1"),

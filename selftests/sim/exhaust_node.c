@@ -124,6 +124,11 @@ static void head(const struct xnode *node, struct rdl_event *ev)
 		ev->run++;
 }
 
+static bool tries(const struct rdl_lock *l)
+{
+	return l->st == RDL_ST_TRY || l->st == RDL_ST_PROBE;
+}
+
 static void after(struct xworld *w, int n, const struct rdl_lock *was, const struct rdl_event *ev)
 {
 	struct xnode *node = &w->node[n];
@@ -133,6 +138,8 @@ static void after(struct xworld *w, int n, const struct rdl_lock *was, const str
 
 	/* The length of waits is time, which is not here. */
 	l->k = 0;
+	if (!tries(l))
+		node->hindered = 0;
 	if (x_cfg.kind == RDL_KIND_SPIN)
 		spoil_spin(node);
 	else
@@ -208,11 +215,55 @@ static void feed_type(struct xworld *w, int n, u8 type)
 
 /* ---- users ---- */
 
+/* Does anybody else have the lock or want it, or is he in the middle of something? But not if he gives it up for @n. */
+static bool in_the_way(const struct xworld *w, int n)
+{
+	int i;
+
+	for (i = 0; i < x_cfg.nodes; i++) {
+		const struct xnode *node = &w->node[i];
+
+		if (i == n)
+			continue;
+		if (node->n_fifo || node->holder || (x_op_flying(node) && node->core.q.asker != n + 1))
+			return true;
+	}
+	return w->recovering || rdl_w_ticket(w->word) >= x_cfg.soft ||
+	       memcmp(w->budget, x_cfg.budget, sizeof(w->budget));
+}
+
+/* The answer to a try that is over may be taken for that to the next one, of the same ticket. */
+static bool answer_to_come(const struct xworld *w, int n)
+{
+	int i;
+
+	for (i = 0; i < w->n_peer; i++)
+		if (w->peer[i].type == RDL_EV_ANSWER ? w->peer[i].dst == n :
+		    w->peer[i].type == RDL_EV_PROBE && w->peer[i].src == n)
+			return true;
+	for (i = 0; i < x_cfg.nodes; i++)
+		if (w->node[i].core.q.asker == n + 1)
+			return true;
+	return false;
+}
+
+void x_node_tries(struct xworld *w)
+{
+	int n;
+
+	for (n = 0; n < x_cfg.nodes; n++)
+		if (tries(&w->node[n].core))
+			w->node[n].hindered |= in_the_way(w, n);
+}
+
 void x_node_acquire(struct xworld *w, int n, bool try, u8 mode)
 {
 	struct xnode *node = &w->node[n];
 	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = try, .mode = mode };
 
+	if (!node->n_fifo)
+		node->hindered = !try || node->core.st != RDL_ST_NONE || x_op_flying(node) || in_the_way(w, n) ||
+				 answer_to_come(w, n);
 	node->ops--;
 	node->fifo |= try << node->n_fifo;
 	node->fifo_s |= (mode == RDL_MODE_S) << node->n_fifo;

@@ -760,6 +760,7 @@ const struct unit_test unit_tests[] = {
 	{ "next_early", next_early },
 	{ "down_failed", down_failed },
 	{ "down_fails_often", down_fails_often },
+	{ "probe_idle", probe_idle },
 	{ "small_fair", small_fair },
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },

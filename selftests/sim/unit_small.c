@@ -169,6 +169,27 @@ const char *down_fails_often(u64 seed)
 	return first_wrong;
 }
 
+/* Who keeps a lock for nothing gives it back for a try of another node, and says so. */
+const char *probe_idle(u64 seed)
+{
+	struct rdl_event probe = { .type = RDL_EV_PROBE, .epoch = rdl_epoch(1, 0), .peer = { .node = 2 } };
+	struct rdl_event end = ended(0, RDL_OK);
+	const struct rdl_action *a;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	(void)seed;
+	own(&l, &acts, RDL_P_STICKY);
+	wrong(step(&l, &acts, probe) || find(&acts, RDL_ACT_SEND_ANSWER)->peer.idle, "given up in use");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }) || l.st != RDL_ST_CACHED, "not kept");
+	end.old = l.guess;
+	wrong(step(&l, &acts, probe) || l.st != RDL_ST_POP, "an idle owner does not give it up");
+	wrong(step(&l, &acts, end) || l.st != RDL_ST_NONE, "not given up");
+	a = find(&acts, RDL_ACT_SEND_ANSWER);
+	wrong(a->peer.node != 2 || !a->peer.idle, "the one that asked is not told");
+	return first_wrong;
+}
+
 const char *small_fair(u64 seed)
 {
 	return worlds(seed, RDL_KIND_FAIR);
@@ -192,7 +213,7 @@ const char *small_mutant(u64 seed)
 	u8 kind;
 
 	first_wrong = NULL;
-	if (stat_rounds(seed) || next_early(seed))
+	if (stat_rounds(seed) || next_early(seed) || (rdl_bust(PROBE_DEAF) && probe_idle(seed)))
 		return first_wrong;
 	for (kind = RDL_KIND_FAIR; kind < RDL_NR_KINDS && !err; kind++) {
 		if (!rdl_kind_ops(kind))
