@@ -2,7 +2,9 @@
 /*
  * The exhaustive mode's command. KTAP on standard output.
  *
- *	exhaust [--all] [--json FILE]				the worlds of exhaust_list.c, then the mutants
+ *	exhaust [--all] [--json FILE]				the costs of exhaust_counts.c, the worlds of exhaust_list.c,
+ *								then the mutants
+ *	exhaust --counts [--mutant N]				the costs
  *	exhaust --world "kind=spin nodes=2 ..." [--mutant N]	one world
  *	exhaust ... --replay EVENT,EVENT...			one story of it, every step
  */
@@ -138,6 +140,27 @@ static void all_mutants(void)
 	}
 }
 
+static void all_counts(void)
+{
+	char name[32], note[512];
+	int i;
+
+	for (i = 0; i < x_counts_n(); i++) {
+		bool ok = x_counts_run(i, note, sizeof(note));
+
+		snprintf(name, sizeof(name), "counts_%d", i + 1);
+		result(ok, name, note);
+	}
+}
+
+static int only_counts(void)
+{
+	printf("KTAP version 1\n1..%d\n", x_counts_n());
+	all_counts();
+	printf("%d passed, %d failed, 0 skipped\n", passed, failed);
+	return failed ? 1 : 0;
+}
+
 static int one_world(void)
 {
 	double start = now();
@@ -155,7 +178,7 @@ static int one_world(void)
 static int plan(bool all)
 {
 	const struct xlisted *l;
-	int n = ARRAY_SIZE(mutants);
+	int n = ARRAY_SIZE(mutants) + x_counts_n();
 
 	for (l = x_worlds; l->text; l++)
 		n += all || !l->slow;
@@ -189,6 +212,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },
+		{ "counts", no_argument, NULL, 'c' },
 		{ "json", required_argument, NULL, 'j' },
 		{ "world", required_argument, NULL, 'w' },
 		{ "mutant", required_argument, NULL, 'm' },
@@ -196,13 +220,16 @@ int main(int argc, char **argv)
 		{ },
 	};
 	const char *world = NULL, *path = NULL, *json = NULL;
-	bool all = false;
+	bool all = false, counts = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'a':
 			all = true;
+			break;
+		case 'c':
+			counts = true;
 			break;
 		case 'j':
 			json = optarg;
@@ -220,6 +247,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	if (counts)
+		return only_counts();
 	if (world) {
 		if (!x_configure(world))
 			return 2;
@@ -230,6 +259,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	printf("KTAP version 1\n1..%d\n", plan(all));
+	all_counts();
 	all_worlds_of(all);
 	all_mutants();
 	if (json)

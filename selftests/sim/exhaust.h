@@ -350,6 +350,27 @@ void x_print_path(const struct xresult *r);
 /* 0: no violation, 1: a violation, 2: the story is not one of this world. */
 int x_replay(const char *path);
 
+/* exhaust_counts.c */
+enum xcost {
+	XC_ATOMIC,
+	XC_READ,
+	XC_WRITE,
+	XC_GRANT,
+	XC_HINT,
+	XC_PROBE,
+	XC_ANSWER,
+	XC_FREEZE,
+	XC_CLAIM,
+	XC_REBUILT,
+	XC_HOME,	/* the home changes the word */
+	X_NR_COSTS,
+};
+
+extern u32 x_did[X_NR_COSTS];
+int x_counts_n(void);
+/* The row's story costs what the row says? */
+bool x_counts_run(int i, char *note, size_t size);
+
 /* exhaust_list.c */
 struct xlisted {
 	const char *text;	/* NULL: end of the list */

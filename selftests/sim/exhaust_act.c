@@ -18,6 +18,7 @@ void x_queue_up(struct xworld *w, int n, const struct xmsg *m)
 {
 	struct xnode *node = &w->node[n];
 
+	x_did[XC_CLAIM] += m->type == RDL_MSG_CLAIM;
 	if (node->link == X_DOWN)
 		return;
 	push(w, node->up, &node->n_up, m);
@@ -27,6 +28,8 @@ void x_queue_down(struct xworld *w, int n, const struct xmsg *m)
 {
 	struct xnode *node = &w->node[n];
 
+	x_did[XC_FREEZE] += m->type == RDL_MSG_FREEZE;
+	x_did[XC_REBUILT] += m->type == RDL_MSG_REBUILT;
 	if (node->life != X_ALIVE || node->link == X_DOWN)
 		return;
 	if (x_is_local(n))
@@ -84,6 +87,7 @@ static void send_peer(struct xworld *w, int n, u8 type, const struct rdl_action 
 		x_fail(w, "node %d speaks to node %u", n, dst);
 		return;
 	}
+	x_did[XC_GRANT + (type - RDL_EV_GRANT)]++;
 	if (w->node[dst].life != X_ALIVE || !w->node[dst].registered || w->node[dst].instance != w->node[n].instance)
 		return;
 	memset(&p, 0, sizeof(p));

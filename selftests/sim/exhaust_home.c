@@ -36,6 +36,7 @@ static void tell(struct xworld *w, int n, u8 type)
 static void word_set(struct xworld *w, u64 word)
 {
 	x_op_late_gone(&w->node[0]);
+	x_did[XC_HOME]++;
 	w->word = word;
 }
 

@@ -75,6 +75,22 @@ int x_op_last(const struct xnode *node)
 	return i;
 }
 
+static void count(const struct rdl_action *a)
+{
+	switch (a->type) {
+	case RDL_ACT_POST_CAS:
+	case RDL_ACT_POST_FAA:
+		x_did[XC_ATOMIC]++;
+		x_did[XC_WRITE] += !!(a->arg & RDL_POST_VALUE);
+		break;
+	case RDL_ACT_POST_WRITE_SLOT:
+		x_did[XC_WRITE]++;
+		break;
+	default:
+		x_did[XC_READ]++;
+	}
+}
+
 void x_op_post(struct xworld *w, int n, const struct rdl_action *a)
 {
 	struct xnode *node = &w->node[n];
@@ -93,6 +109,7 @@ void x_op_post(struct xworld *w, int n, const struct rdl_action *a)
 	op->st = XOP_POSTED;
 	op->type = a->type;
 	op->val = a->val;
+	count(a);
 	switch (a->type) {
 	case RDL_ACT_POST_CAS:
 		op->cmp = a->cmp;
