@@ -13,68 +13,21 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "small.h"
+#include "main.h"
 
-#define MUTANT_WORLDS	60000
-#define ENOUGH_WORLDS	15000	/* after which every cell must have been reached */
-#define ENOUGH_CELLS	85	/* percent; the others need a liar, or what a kind never has in flight (unit_table.c) */
-#define FULL_SECONDS	10	/* a run of that length goes on until it has enough, however slow the machine */
 
-static struct world world;
-static struct coverage cov;
-static int passed, failed, skipped, number;
-static int violations;
-static struct wish wish = { .faults = -1 };
+struct world world;
+struct coverage cov;
+struct totals totals;
+struct wish wish = { .faults = -1 };
+static int number;
 static struct wish running;
 static u64 opt_worlds;	/* at most so many */
 
-/* A mutant that lives is not caught by worlds of its sort. */
-static bool spin_world(u64 seed, const char **why);
-static bool queue_world(u64 seed, const char **why);
-static bool shared_world(u64 seed, const char **why);
-static bool fair_world(u64 seed, const char **why);
-
-static const struct mutant {
-	int nr;
-	const char *name, *what;
-	bool (*lives)(u64 seed, const char **why);
-} mutants[] = {
-#define MUTANT(nr, name, what) { nr, #name, what, spin_world },
-	RDL_BUSTS(MUTANT)
-#undef MUTANT
-#define MUTANT(nr, name, what) { nr, #name, what, queue_world },
-	RDL_QUEUE_BUSTS(MUTANT)
-#undef MUTANT
-#define MUTANT(nr, name, what) { nr, #name, what, fair_world },
-	RDL_WORLD_BUSTS(MUTANT)
-#undef MUTANT
-	/* Rules that every kind has code of its own for; here the kinds with a queue break them. */
-#define SHARED(name) { RDL_BUST_##name, #name "_queue", "of a kind with a queue", shared_world }
-	SHARED(FROZEN_IGNORED),
-	SHARED(NO_DRAIN),
-	SHARED(HOLD_FORGOTTEN),
-	SHARED(BUDGET_IGNORED),
-	SHARED(AMBIG_RETRIED),
-	SHARED(LEASE_IGNORED),
-	SHARED(DEATH_UNTOLD),
-	SHARED(HARD_IGNORED),
-	SHARED(GONE_CLAIM_KEPT),
-	SHARED(LOST_KEEPS_USER),
-	SHARED(FREEZE_BEFORE_QP),
-	SHARED(BUSY_TAKEN),
-	SHARED(AMBIG_CLAIMED),
-#undef SHARED
-};
-
-#define N_MUTANTS ((int)ARRAY_SIZE(mutants))
-
-static bool killed[N_MUTANTS];
-
-static u64 clock_ns(void)
+u64 clock_ns(void)
 {
 	struct timespec ts;
 
@@ -82,15 +35,21 @@ static u64 clock_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-static void result(bool ok, const char *name, const char *note)
+void result(bool ok, const char *name, const char *note)
 {
 	number++;
 	printf("%s %d %s%s%s\n", ok ? "ok" : "not ok", number, name, note && *note ? " # " : "", note ? note : "");
 	if (ok)
-		passed++;
+		totals.passed++;
 	else
-		failed++;
+		totals.failed++;
 	fflush(stdout);
+}
+
+void skipped(const char *name, const char *why)
+{
+	printf("ok %d %s # SKIP %s\n", ++number, name, why);
+	totals.skipped++;
 }
 
 static void replay_line(u64 seed, const struct wish *wish)
@@ -138,7 +97,7 @@ static void explain(u64 seed)
 	static struct coverage unused;
 	static char why[sizeof(world.why)];
 
-	violations++;
+	totals.violations++;
 	memcpy(why, world.why, sizeof(why));
 	printf("# world %llu: %s\n", (unsigned long long)seed, why);
 	replay_line(seed, &running);
@@ -188,216 +147,6 @@ static bool run_worlds(u64 seed, u64 seconds, u64 *next)
 		 (unsigned long long)cov.recoveries);
 	result(ok, "worlds", ok ? note : world.why);
 	return ok;
-}
-
-/*
- * Cells that only a message reaches that a session should not have let through, or one that overtakes the answer to an
- * OPEN. The unit test table_hostile reaches them.
- */
-static bool cell_needs_liar(unsigned int s, unsigned int e)
-{
-	return s == RDL_ST_LOST && (e == RDL_EV_FREEZE || e == RDL_EV_REBUILT || e == RDL_EV_LINK_UP);
-}
-
-/* How often it happened in the worlds of this run; in the small worlds once counts as once. */
-static u64 cell_count(u8 kind, unsigned int s, unsigned int e)
-{
-	return cov.count[kind][s][e] + !!small_seen[kind][s][e];
-}
-
-/* Of every hundred cells so many must have been reached; kind spin: all. */
-static bool judge_cells_of(u8 kind, char *note, size_t size)
-{
-	const struct rdl_kind_ops *ops = rdl_kind_ops(kind);
-	unsigned int s, e, cells = 0, reached = 0, rare_s = 0, rare_e = 0;
-	u64 least = NEVER;
-
-	for (s = 0; s < RDL_NR_STATES; s++) {
-		for (e = 0; e < RDL_NR_EVENTS; e++) {
-			const struct rdl_cell *c = rdl_cell(ops, s, e);
-			u64 n = cell_count(kind, s, e);
-
-			if (!c || c->fn == rdl_impossible || cell_needs_liar(s, e))
-				continue;
-			cells++;
-			reached += !!n;
-			if (!n && kind == RDL_KIND_SPIN)
-				printf("# %s + %s never happened\n", rdl_state_name(s), rdl_event_name(e));
-			if (n >= least || !n)
-				continue;
-			least = n;
-			rare_s = s;
-			rare_e = e;
-		}
-	}
-	snprintf(note, size, "%u of %u cells; rarest: %s + %s happened %llu times", reached, cells,
-		 rdl_state_name(rare_s), rdl_event_name(rare_e), (unsigned long long)least);
-	return kind == RDL_KIND_SPIN ? reached == cells : 100 * reached >= ENOUGH_CELLS * cells;
-}
-
-static void judge_cells(void)
-{
-	char name[64], note[200] = "";
-	u8 kind;
-
-	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++) {
-		snprintf(name, sizeof(name), "cells_reached_%s", rdl_kind_name(kind));
-		if (cov.worlds >= ENOUGH_WORLDS && !wish.kind && (!wish.nodes || wish.nodes > 2)) {
-			bool ok = judge_cells_of(kind, note, sizeof(note));
-
-			result(ok, name, note);
-			continue;
-		}
-		number++;
-		skipped++;
-		printf("ok %d %s # SKIP needs %d worlds of all sorts, that is SECONDS=%d or more\n", number, name,
-		       ENOUGH_WORLDS, FULL_SECONDS);
-	}
-}
-
-static bool spin_world(u64 seed, const char **why)
-{
-	static const struct wish spin = { .kind = RDL_KIND_SPIN, .faults = -1 };
-
-	*why = world.why;
-	return world_run(&world, seed, &spin, &cov);
-}
-
-static bool queue_world(u64 seed, const char **why)
-{
-	*why = small_mutant(seed);
-	return !*why && shared_world(seed, why);
-}
-
-static bool world_of(u8 kind, u64 seed, const char **why)
-{
-	static char note[sizeof(world.why) + 16];
-	struct wish queue = { .kind = kind, .faults = -1 };
-
-	if (world_run(&world, seed, &queue, &cov))
-		return true;
-	snprintf(note, sizeof(note), "%s: %s", rdl_kind_name(kind), world.why);
-	*why = note;
-	return false;
-}
-
-/* One of the kinds with a queue, in turn. */
-static bool shared_world(u64 seed, const char **why)
-{
-	return world_of(RDL_KIND_FAIR + seed % (RDL_NR_KINDS - RDL_KIND_FAIR), seed, why);
-}
-
-static bool fair_world(u64 seed, const char **why)
-{
-	return world_of(RDL_KIND_FAIR, seed, why);
-}
-
-/* A mutant lives in a child: the core's assertions may end it. The seed that caught it, or 0. */
-static u64 mutant_caught(const struct mutant *m, u64 first, char *why, size_t size)
-{
-	const char *reason;
-	u64 seed, caught = 0;
-	int fd[2], status;
-	ssize_t n;
-	pid_t pid;
-
-	fflush(stdout);
-	if (pipe(fd))
-		abort();
-	pid = fork();
-	if (pid < 0)
-		abort();
-	if (!pid) {
-		close(fd[0]);
-		signal(SIGILL, SIG_DFL);
-		sim_bust = m->nr;
-		for (seed = first; seed < first + MUTANT_WORLDS; seed++) {
-			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed))
-				_exit(3);
-			if (m->lives(seed, &reason))
-				continue;
-			seed = 0;	/* end of the seeds: the reason follows */
-			if (write(fd[1], &seed, sizeof(seed)) != sizeof(seed) ||
-			    write(fd[1], reason, strlen(reason)) < 0)
-				_exit(3);
-			_exit(1);
-		}
-		_exit(0);
-	}
-	close(fd[1]);
-	snprintf(why, size, "an assertion of the core");
-	while (read(fd[0], &seed, sizeof(seed)) == sizeof(seed)) {
-		if (seed) {
-			caught = seed;
-			continue;
-		}
-		n = read(fd[0], why, size - 1);
-		why[n > 0 ? n : 0] = 0;
-		break;
-	}
-	close(fd[0]);
-	if (waitpid(pid, &status, 0) != pid)
-		abort();
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
-		return caught;
-	return WIFSIGNALED(status) ? caught : 0;
-}
-
-static void all_mutants(void)
-{
-	char name[64], note[512], why[256];
-	int i;
-
-	for (i = 0; i < N_MUTANTS; i++) {
-		u64 seed = mutant_caught(&mutants[i], 1, why, sizeof(why));
-
-		snprintf(name, sizeof(name), "mutant_%d_%s", mutants[i].nr, mutants[i].name);
-		if (seed)
-			snprintf(note, sizeof(note), "caught by seed %llu: %s", (unsigned long long)seed, why);
-		else
-			snprintf(note, sizeof(note), "lives: %s", mutants[i].what);
-		killed[i] = seed;
-		result(seed, name, note);
-	}
-}
-
-static void summary(const char *path, u64 first, u64 next, u64 started)
-{
-	FILE *f = fopen(path, "w");
-	const char *comma = "";
-	int i;
-
-	if (!f) {
-		perror(path);
-		failed++;
-		return;
-	}
-	fprintf(f, "{\n  \"seeds\": %llu,\n  \"events\": %llu,\n", (unsigned long long)(next - first),
-		(unsigned long long)cov.steps);
-	fprintf(f, "  \"violations\": %d,\n", violations);
-	fprintf(f, "  \"first_seed\": %llu,\n  \"next_seed\": %llu,\n", (unsigned long long)first,
-		(unsigned long long)next);
-#define FIELD(name) fprintf(f, "  \"%s\": %llu,\n", #name, (unsigned long long)cov.name)
-	FIELD(grants);
-	FIELD(local);
-	FIELD(recoveries);
-	FIELD(deaths);
-	FIELD(ambiguous);
-	FIELD(late);
-	FIELD(lost);
-	FIELD(rolls);
-#undef FIELD
-	stress_json(f);
-	fprintf(f, "  \"mutants\": %d,\n  \"mutants_killed\": [", N_MUTANTS);
-	for (i = 0; i < N_MUTANTS; i++) {
-		if (!killed[i])
-			continue;
-		fprintf(f, "%s\"%s\"", comma, mutants[i].name);
-		comma = ", ";
-	}
-	fprintf(f, "],\n  \"most_actions\": %u,\n  \"seconds\": %.1f\n}\n", cov.most_actions,
-		(clock_ns() - started) / 1e9);
-	fclose(f);
 }
 
 static int one_world(u64 seed)
@@ -529,17 +278,17 @@ int main(int argc, char **argv)
 	if (tracing)
 		return one_world(seed);
 	printf("KTAP version 1\n# first seed %llu\n1..%d\n", (unsigned long long)seed, unit_tests_n + RDL_NR_KINDS +
-	       (with_mutants ? N_MUTANTS : 0) + (with_stress ? stress_n() : 0));
+	       (with_mutants ? mutants_n : 0) + (with_stress ? stress_n() : 0));
 	units(seed);
 	run_worlds(seed, seconds, &next);
-	judge_cells();
+	cells_judge();
 	if (with_stress)
 		stress();
 	if (with_mutants)
-		all_mutants();
+		mutants_run();
 	if (json)
-		summary(json, seed, next, started);
+		summary_write(json, seed, next, started);
 	printf("# first seed %llu, last %llu\n", (unsigned long long)seed, (unsigned long long)next - 1);
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-	return failed ? 1 : 0;
+	printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
+	return totals.failed ? 1 : 0;
 }
