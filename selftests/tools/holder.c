@@ -2,10 +2,10 @@
 /*
  * holder: one owner that says what happens to it, and a storm of owners that are killed.
  *
- *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]
- *	Acquires; -n tries, -w sets a deadline, -s shares. Prints "held token=X flags=F ms=M" or "failed ERRNO
+ *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT]
+ *	Acquires; -n tries, -w sets a deadline, -s shares, -N: the lock is not to stay with an idle owner. Prints "held token=X flags=F ms=M" or "failed ERRNO
  *	ms=M" (and ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
- *	prints "lost ERRNO" (3). With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
+ *	prints "lost ERRNO" (3). SIGUSR1: goes to the other mode, and prints "shared", "exclusive", or "kept ERRNO". With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
  *	left in its place.
  *   holder open KEY [-k KIND] [-w MILLISECONDS]
  *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
@@ -25,12 +25,18 @@
 
 enum { AWAY, WAITS, HOLDS };
 
-static int told, kind, mode = RDLOCK_MODE_EXCLUSIVE;
+static int told, turn, kind, mode = RDLOCK_MODE_EXCLUSIVE;
+static uint32_t open_flags;
 static const char *text;
 
 static void tell(int sig)
 {
 	__atomic_store_n(&told, sig, __ATOMIC_RELAXED);
+}
+
+static void tell_turn(int sig)
+{
+	__atomic_store_n(&turn, sig, __ATOMIC_RELAXED);
 }
 
 static unsigned int ms_since(uint64_t start)
@@ -42,7 +48,7 @@ static int open_key(const char *key)
 {
 	int dev = dev_open();
 	int space = dev < 0 ? dev : space_open(dev, the_space());
-	int lock = space < 0 ? space : lock_open_as(space, key, kind, text ? 8 : 0, 0);
+	int lock = space < 0 ? space : lock_open_as(space, key, kind, text ? 8 : 0, open_flags);
 
 	if (space >= 0)
 		close(space);
@@ -64,9 +70,22 @@ static void keep_open(void)
 	sigwait(&usr1, &sig);
 }
 
+static void go_to_other_mode(int lock)
+{
+	uint32_t to = mode == RDLOCK_MODE_SHARED ? RDLOCK_MODE_EXCLUSIVE : RDLOCK_MODE_SHARED;
+	int err = lock_convert(lock, to, NULL);
+
+	if (err) {
+		printf("kept %s\n", strerrorname_np(-err));
+		return;
+	}
+	mode = to;
+	printf("%s\n", mode == RDLOCK_MODE_SHARED ? "shared" : "exclusive");
+}
+
 static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 {
-	struct sigaction sa = { .sa_handler = tell };
+	struct sigaction sa = { .sa_handler = tell }, usr1 = { .sa_handler = tell_turn };
 	struct rdlock_acquire arg = { .size = sizeof(arg), .mode = mode, .flags = flags };
 	struct pollfd p = { .events = 0 };
 	char value[RDLOCK_VALUE_INLINE] = "";
@@ -98,11 +117,14 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
+	sigaddset(&term, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &term, NULL);
+	sigaction(SIGUSR1, &usr1, NULL);
 	sigemptyset(&term);
 	p.fd = lock;
 	while (!__atomic_load_n(&told, __ATOMIC_RELAXED) && !(ppoll(&p, 1, NULL, &term) > 0 && p.revents & POLLERR))
-		;
+		if (__atomic_exchange_n(&turn, 0, __ATOMIC_RELAXED))
+			go_to_other_mode(lock);
 	if (text) {
 		memset(value, 0, sizeof(value));
 		memcpy(value, text, strlen(text) < 8 ? strlen(text) : 8);
@@ -221,7 +243,7 @@ static int storm(const char *key, unsigned int procs, unsigned int kills)
 
 static int usage(void)
 {
-	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]\n"
+	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT]\n"
 	      "holder open KEY [-k KIND] [-w MILLISECONDS]\n"
 	      "holder many KEY [-k KIND] [-n LOCKS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
@@ -248,7 +270,7 @@ int main(int argc, char **argv)
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sk:v:")) != -1) {
+	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sNk:v:")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
@@ -267,6 +289,9 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			mode = RDLOCK_MODE_SHARED;
+			break;
+		case 'N':
+			open_flags = RDLOCK_OPEN_NOT_STICKY;
 			break;
 		case 'k':
 			kind = kind_of(optarg);

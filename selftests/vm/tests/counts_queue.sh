@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0
+# What several nodes that want a fair lock cost together, path by path, counted by the modules themselves
+# vms: 3
+# timeout: 600
+# needs: rdlock.ko rdlock holder
+# shellcheck shell=sh disable=SC1091,SC3043
+. /vm/lib.sh
+
+# A story is a script as in selftests/sim/exhaust_counts.c, which has the same rows for the core alone: words, each with the
+# number of a node, and "=", from where the costs count. All VMs go through it word by word.
+#
+#   x s t   a user wants it exclusively, shared; tries
+#   r       the one that came first gives it up
+#   m       it goes to the other mode
+#   c       the one that came last is killed while it waits
+#   + -     waited for: it has the lock; checked: it has not
+#
+# Two rows are not here. What a recovery costs are messages of the session, which no counter tells apart, and operations of
+# the home on its own pair. And a try that asks an idle owner waits 5 ms for the answer, which in an emulated machine may be
+# too short.
+
+stats=/sys/kernel/debug/rdlock/t/stats
+story=0		# number of this one
+key=
+options=	# of the holders
+users=0		# that this node had in this story
+first=1		# the oldest that is still there
+
+stat() { sed -n "s/^$1 //p" /tmp/stats; }
+
+# atomics, reads, writes, grants, hints, probes, queries
+counted()
+{
+	cat $stats >/tmp/stats
+	echo "$(($(stat lock_cas) + $(stat lock_faa))) $(stat lock_read) $(stat lock_write) $(stat sent_grant)" \
+		"$(stat sent_hint) $(stat sent_probe) $(stat query)"
+}
+
+said() { grep -q "^$2" "/tmp/$key.$1"; }
+waits() { grep "^agent $key " /sys/kernel/debug/rdlock/t/locks | grep -q ' state=WAIT'; }
+arrived() { said "$1" 'held\|failed' || waits; }
+
+# begins OPTIONS...
+begins()
+{
+	users=$((users + 1))
+	# shellcheck disable=SC2086 # several options
+	holder hold "$key" -k fair $options "$@" >"/tmp/$key.$users" 2>&1 &
+	eval "pid$users=$!"
+	wait_for 10 arrived $users
+}
+
+ends()
+{
+	eval "kill -TERM \$pid$first; wait \$pid$first"
+	first=$((first + 1))
+}
+
+turns()
+{
+	eval "kill -USR1 \$pid$first"
+	wait_for 10 said $first 'shared\|exclusive'
+}
+
+leaves()
+{
+	eval "kill -KILL \$pid$users; wait \$pid$users" 2>/dev/null
+	users=$((users - 1))
+}
+
+# do_word WORD: on the node that is meant
+do_word()
+{
+	case $1 in
+	x?) begins ;;
+	s?) begins -s ;;
+	t?) begins -n ;;
+	r?) ends ;;
+	m?) turns ;;
+	c?) leaves ;;
+	+?) wait_for 10 said $first held ;;
+	-?) ! said $users held ;;
+	*) false ;;
+	esac
+}
+
+# costs WANT: of all nodes. A waiter asks again after each second, with a look and perhaps a word: that is not counted.
+costs()
+{
+	local n sum="0 0 0 0 0 0 0"
+	for n in $(seq 0 $((NODES - 1))); do
+		# shellcheck disable=SC2046,SC2086 # seven numbers each
+		sum=$(set -- $sum $(get "cost$story.$n")
+			echo "$(($1 + $8)) $(($2 + $9)) $(($3 + ${10})) $(($4 + ${11})) $(($5 + ${12}))" \
+				"$(($6 + ${13})) $(($7 + ${14}))")
+	done
+	echo "atomics, reads, writes, grants, hints, probes, queries: $sum; wanted: $1"
+	# shellcheck disable=SC2086 # the same
+	set -- $sum $1
+	[ "$1 $3 $4 $6" = "$8 ${10} ${11} ${13}" ] && [ $(($2 - $9)) -ge 0 ] && [ $(($2 - $9)) -le "$7" ] &&
+		[ $(($5 - ${12})) -ge 0 ] && [ $(($5 - ${12})) -le "$7" ]
+}
+
+# tell WHAT "OPTIONS" "SCRIPT" "ATOMICS READS WRITES GRANTS HINTS PROBES"
+tell()
+{
+	local word bad="" step=0 from="0 0 0 0 0 0 0" to
+	story=$((story + 1))
+	key=story$story
+	options=$2
+	users=0
+	first=1
+	# Somebody has the key open all the time: with its last user it would be given back.
+	# shellcheck disable=SC2086 # several options
+	holder open "$key" -k fair $options >"/tmp/$key.0" 2>&1 &
+	opener=$!
+	wait_for 10 said 0 open || bad=" open"
+	sync "story$story.0"
+	for word in $3; do
+		step=$((step + 1))
+		if [ "$word" = = ]; then
+			from=$(counted)
+		elif [ "${word#?}" = "$NODE" ]; then
+			do_word "$word" || bad="$bad $word"
+		fi
+		# What nobody waits for arrives: slots, what is given back.
+		usleep $((200000 * PATIENCE))
+		sync "story$story.$step"
+	done
+	to=$(counted)
+	# shellcheck disable=SC2046,SC2086 # seven numbers each
+	put "cost$story.$NODE" "$(set -- $from $to
+		echo "$(($8 - $1)) $(($9 - $2)) $((${10} - $3)) $((${11} - $4)) $((${12} - $5)) $((${13} - $6))" \
+			"$((${14} - $7))")"
+	check "$1: every word" test -z "$bad"
+	[ "$NODE" = 0 ] && check "$1" costs "$4"
+	while [ $first -le $users ]; do
+		ends
+	done
+	kill $opener
+	wait $opener
+	sync "story$story.over"
+}
+
+# So many hand-overs by message that the next one gives all tickets back.
+debts()
+{
+	local i=1 words=x0
+	while [ $i -le 65 ]; do
+		words="$words x$((i % 2))"
+		[ $i = 65 ] && words="$words ="
+		words="$words r$(((i + 1) % 2))"
+		i=$((i + 1))
+	done
+	echo "$words"
+}
+
+stories=19
+plan $((NODE == 0 ? 2 + 2 * stories : 2 + stories))
+check "the module loads" load_rdlock
+if [ "$NODE" = 0 ]; then
+	check "the home makes the space" rdlock space create t "$IP" --id 0
+	sync made
+else
+	sync made
+	check "the member joins" rdlock space join t "$(ip_of 0)" --id "$NODE"
+fi
+sync joined
+export RDLOCK_SPACE=t RDLOCK_NODE="$NODE"
+
+tell "a hand-over in steady state, all of it" "" "x1 x2 r1 +2 = x0 r2 +0" "1 1 1 1 1 0"
+tell "the 65th hand-over gives the debt back" "" "$(debts)" "1 1 0 1 0 0"
+tell "beginning to wait for one that is not on the board" -N "x1 = x2" "1 1 1 0 0 0"
+tell "hand-over to a writer that could not say so" -N "x1 x2 = r1 +2" "1 1 0 1 0 0"
+tell "the same, the value changed" "-N -v new" "x1 x2 = r1 +2" "1 1 1 1 0 0"
+tell "a writer gives way to two readers" "" "x0 s1 s2 = r0 +1 +2" "1 1 0 2 0 0"
+tell "readers begin to wait, the first one speaks" "" "x0 = s1 s2" "2 2 2 0 1 0"
+tell "a reader leaves, another stays, a writer waits" -N "s1 s2 x0 = r1" "1 1 0 0 0 0"
+tell "two readers leave, a writer waits" -N "s1 s2 x0 = r1 r2 +0" "2 2 0 1 0 0"
+tell "a kept lock goes to a writer" "" "x1 r1 = x2 +2" "1 1 1 1 1 0"
+tell "a kept lock goes to a reader" "" "x1 r1 = s2 +2" "2 2 1 1 1 0"
+tell "try of a free lock that another had since" -N "x1 r1 x2 r2 = t1 +1" "2 0 0 0 0 0"
+tell "try of a lock in use" -N "x2 = t1 -1" "1 0 0 0 0 0"
+tell "to shared, two readers wait" "" "x0 s1 s2 = m0 +1 +2" "1 1 0 2 0 0"
+tell "to shared, nobody waits" -N "x1 = m1" "1 0 0 0 0 0"
+tell "to exclusive, not sticky" -N "s1 = m1" "2 0 0 0 0 0"
+tell "to exclusive, sticky" "" "s1 = m1" "2 0 1 0 0 0"
+tell "a waiter is killed" "" "x0 x1 x2 = c1" "0 0 0 0 0 0"
+tell "its turn is passed on" "" "x0 x1 x2 c1 = r0 +2" "0 0 0 2 0 0"
+sync end
