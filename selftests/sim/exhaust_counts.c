@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each path costs, exactly: the table of Documentation/protocol.rst, one row or more for each of its rows. Core and
- * home are those of the searched worlds, but there is one story: after each word of a script all that can happen without
- * a fault does, and no timer fires unless the script says so.
+ * What each path costs, exactly: the table of Documentation/protocol.rst, one row or more for each of its rows. Core
+ * and home are those of the searched worlds, but there is one story: after each word of a script all that can happen
+ * without a fault does, and no timer fires unless the script says so.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -50,6 +50,8 @@ static void land_word(struct world *w, struct op *op)
 		h->word = op->val;
 	trace(w, "home: lock %d: node %d's %s lands, %016llx -> %016llx", op->lock, op->node,
 	      op->type == RDL_ACT_POST_CAS ? "CAS" : "FAA", (unsigned long long)old, (unsigned long long)h->word);
+	if (w->cfg.numbers)
+		return;
 	if (h->kind == RDL_KIND_SPIN)
 		judge_spin(w, op, old);
 	else

@@ -353,6 +353,7 @@ struct config {
 	bool slow_open;		/* OPENED is handled by a work: messages overtake it */
 	bool shed;		/* at the end nobody keeps what is idle */
 	bool hammer, readers;
+	bool numbers;		/* words are not locks': nothing is true of them (contract.c) */
 };
 
 struct coverage {

@@ -50,6 +50,7 @@ fabric_loop()
 	check "a home is made" cmd home "$IP" 4444
 	check "of that back-end" is backend "$backend"
 	check "on rxe0" test "$(val dom)" = rxe0
+	# The list is kmod/test/fabric/cases.h, and the rule contract_cases compares.
 	for t in cas faa bad_args many rw refused no_atomic stale killed values lengths order refusals; do
 		check "loop: $t" cmd loop $t
 	done

@@ -21,32 +21,15 @@ static struct rdf_addr rdf_test_plus(struct rdf_addr to, u64 off)
 	return to;
 }
 
-/* What atomics return and leave, and that a READ finds it in this machine's byte order. */
 static int rdf_test_values(struct rdf_test_target *t)
 {
-	const u64 a = 0x0102030405060708ull, sum = a + (1ull << 32);
 	struct rdf_addr to = rdf_test_plus(t->word, 64);
-	u64 *buf = kzalloc(sizeof(*buf), GFP_KERNEL), was, old, read = 0;
-	int err = buf ? 0 : -ENOMEM;
+	struct rdf_test_hands h;
+	int err;
 
-	if (!err)
-		err = rdf_test_op(t->link, RDF_OP_FAA, to, 0, 0, &was);
-	if (!err)
-		err = rdf_test_op(t->link, RDF_OP_CAS, to, was, a, &old);
-	if (!err)
-		err = rdf_test_rw(t->link, false, to, buf, sizeof(*buf));
-	if (buf)
-		read = *buf;
-	kfree(buf);
+	rdf_test_hands_init(&h, t);
+	err = rdf_case_values(&h.c, 8);
 	EXPECT(!err);
-	EXPECT(old == was);
-	EXPECT(read == a);
-	/* fails, and stores neither */
-	EXPECT(!rdf_test_op(t->link, RDF_OP_CAS, to, a ^ 1, 5, &old) && old == a);
-	EXPECT(!rdf_test_op(t->link, RDF_OP_CAS, to, swab64(a), 5, &old) && old == a);
-	EXPECT(!rdf_test_op(t->link, RDF_OP_FAA, to, 1ull << 32 | 1, 0, &old) && old == a);
-	EXPECT(!rdf_test_op(t->link, RDF_OP_FAA, to, -1ull, 0, &old) && old == sum + 1);
-	EXPECT(!rdf_test_op(t->link, RDF_OP_FAA, to, 0, 0, &old) && old == sum);
 	EXPECT(rdf_test_op(t->link, RDF_OP_CAS, rdf_test_plus(to, 4), 0, 0, NULL) == -EINVAL);
 	EXPECT(rdf_test_op(t->link, RDF_OP_FAA, rdf_test_plus(to, 1), 0, 0, NULL) == -EINVAL);
 	return 0;

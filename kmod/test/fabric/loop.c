@@ -213,34 +213,152 @@ static struct rdf_addr rdf_test_at(struct rdf_mr *mr, u64 off)
 	return to;
 }
 
-static int rdf_test_cas(struct rdf_link *loop)
-{
-	struct rdf_addr to = rdf_test_at(rdf_test.own_word, 8);
-	u64 old = 1, was = rdf_test_word(1);
+/* ---- a fabric in the hands of a case ---- */
 
-	EXPECT(!rdf_test_op(loop, RDF_OP_CAS, to, was, 0x1122334455667788ull, &old));
-	EXPECT(old == was);
-	EXPECT(rdf_test_word(1) == 0x1122334455667788ull);
-	EXPECT(!rdf_test_op(loop, RDF_OP_CAS, to, was ^ 1, 5, &old));
-	EXPECT(old == 0x1122334455667788ull);
+static struct rdf_test_hands *rdf_test_hands(struct rdf_case *c)
+{
+	return container_of(c, struct rdf_test_hands, c);
+}
+
+static struct rdf_addr rdf_test_word_of(struct rdf_case *c, unsigned int word)
+{
+	struct rdf_addr to = rdf_test_hands(c)->t.word;
+
+	to.addr += word * sizeof(u64);
+	return to;
+}
+
+static int rdf_test_hands_cas(struct rdf_case *c, unsigned int word, u64 compare, u64 swap, u64 *old)
+{
+	return rdf_test_op(rdf_test_hands(c)->t.link, RDF_OP_CAS, rdf_test_word_of(c, word), compare, swap, old);
+}
+
+static int rdf_test_hands_faa(struct rdf_case *c, unsigned int word, u64 addend, u64 *old)
+{
+	return rdf_test_op(rdf_test_hands(c)->t.link, RDF_OP_FAA, rdf_test_word_of(c, word), addend, 0, old);
+}
+
+static int rdf_test_hands_read(struct rdf_case *c, unsigned int word, u64 *value)
+{
+	u64 *buf = kzalloc(sizeof(*buf), GFP_KERNEL);
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = rdf_test_rw(rdf_test_hands(c)->t.link, false, rdf_test_word_of(c, word), buf, sizeof(*buf));
+	*value = *buf;
+	kfree(buf);
+	return err;
+}
+
+/* What breaks the link is an operation with a wrong key, in the midst of the others. */
+static int rdf_test_hands_many(struct rdf_case *c, unsigned int word, u32 total, bool breaks,
+			       struct rdf_case_ends *ends)
+{
+	struct rdf_addr to = rdf_test_word_of(c, word), bad = to;
+	struct rdf_link *link = rdf_test_hands(c)->t.link;
+	struct rdf_test_one *one = NULL;
+	int err;
+
+	bad.rkey ^= 0x55;
+	if (breaks) {
+		one = rdf_test_one_new();
+		if (!one)
+			return -ENOMEM;
+	}
+	/* It says itself if one ended twice or never. */
+	err = rdf_test_run_around(link, RDF_OP_FAA, to, total, (breaks ? 2 : 3) * RDF_OP_SLOTS,
+				  one ? &one->op : NULL, bad);
+	if (!err && one && rdf_test_one_wait(one, 0, NULL) != -ECANCELED)
+		err = -EPROTO;
+	*ends = (struct rdf_case_ends){
+		.ok = rdf_test.ok, .failed = rdf_test.failed, .ambiguous = rdf_test.ambiguous,
+		.refused = rdf_test.refused,
+	};
+	return err;
+}
+
+static int rdf_test_loop_back(struct rdf_link *loop)
+{
+	int i;
+
+	for (i = 0; i < 500 && !rdf_link_is_up(loop); i++)
+		msleep(20);
+	EXPECT(rdf_link_is_up(loop));
+	return rdf_test_loop("cas");
+}
+
+static int rdf_test_hands_back(struct rdf_case *c)
+{
+	return rdf_test_loop_back(rdf_test_hands(c)->t.link);
+}
+
+static void rdf_test_hands_wrong(const char *where, int line, const char *what)
+{
+	pr_err("%s:%d: not so: %s\n", where, line, what);
+}
+
+void rdf_test_hands_init(struct rdf_test_hands *h, const struct rdf_test_target *t)
+{
+	*h = (struct rdf_test_hands){
+		.c = {
+			.cas = rdf_test_hands_cas,
+			.faa = rdf_test_hands_faa,
+			.read = rdf_test_hands_read,
+			.many = rdf_test_hands_many,
+			.back = rdf_test_hands_back,
+			.wrong = rdf_test_hands_wrong,
+		},
+		.t = *t,
+	};
+}
+
+static struct rdf_test_target rdf_test_own(struct rdf_link *loop)
+{
+	return (struct rdf_test_target){
+		.link = loop,
+		.word = rdf_mr_addr(rdf_test.own_word),
+		.data = rdf_mr_addr(rdf_test.own_data),
+	};
+}
+
+static void rdf_test_own_hands(struct rdf_test_hands *h, struct rdf_link *loop)
+{
+	struct rdf_test_target t = rdf_test_own(loop);
+
+	rdf_test_hands_init(h, &t);
+}
+
+/* ---- cases ---- */
+
+static int rdf_test_case_cas(struct rdf_link *loop)
+{
+	struct rdf_test_hands h;
+
+	int err;
+
+	rdf_test_own_hands(&h, loop);
+	err = rdf_case_cas(&h.c);
+	EXPECT(!err);
+	/* As the processor sees it. */
 	EXPECT(rdf_test_word(1) == 0x1122334455667788ull);
 	return 0;
 }
 
-static int rdf_test_faa(struct rdf_link *loop)
+static int rdf_test_case_faa(struct rdf_link *loop)
 {
-	struct rdf_addr to = rdf_test_at(rdf_test.own_word, 16);
-	u64 old, was = rdf_test_word(2);
+	u64 was = rdf_test_word(2);
+	struct rdf_test_hands h;
+	int err;
 
-	EXPECT(!rdf_test_op(loop, RDF_OP_FAA, to, 0x100000001ull, 0, &old));
-	EXPECT(old == was);
-	EXPECT(!rdf_test_op(loop, RDF_OP_FAA, to, -1ull, 0, &old));
-	EXPECT(old == was + 0x100000001ull);
+	rdf_test_own_hands(&h, loop);
+	err = rdf_case_faa(&h.c);
+	EXPECT(!err);
 	EXPECT(rdf_test_word(2) == was + 0x100000000ull);
 	return 0;
 }
 
-static int rdf_test_bad_args(struct rdf_link *loop)
+static int rdf_test_case_bad_args(struct rdf_link *loop)
 {
 	struct rdf_addr to = rdf_test_at(rdf_test.own_word, 4);
 	struct rdl_msg msg = { .type = RDL_MSG_HB }, credit = { .type = RDL_MSG_CREDIT };
@@ -266,18 +384,21 @@ static int rdf_test_bad_args(struct rdf_link *loop)
 	return 0;
 }
 
-static int rdf_test_many(struct rdf_link *loop)
+static int rdf_test_case_many(struct rdf_link *loop)
 {
 	u64 was = rdf_test_word(3), deferred = rdf_dom_stat(rdf_test.dom, RDF_STAT_deferred);
+	struct rdf_test_hands h;
+	int err;
 
-	EXPECT(!rdf_test_run(loop, RDF_OP_FAA, rdf_test_at(rdf_test.own_word, 24), 2000, 3 * RDF_OP_SLOTS));
-	EXPECT(rdf_test.ok == 2000);
+	rdf_test_own_hands(&h, loop);
+	err = rdf_case_many(&h.c);
+	EXPECT(!err);
 	EXPECT(rdf_test_word(3) == was + 2000);
 	EXPECT(rdf_dom_stat(rdf_test.dom, RDF_STAT_deferred) > deferred);
 	return 0;
 }
 
-static int rdf_test_rw_data(struct rdf_link *loop)
+static int rdf_test_case_rw(struct rdf_link *loop)
 {
 	static const u32 lens[] = { 1, 8, 255, 4096, 4097, RDF_RW_MAX };
 	struct rdf_addr to = rdf_test_at(rdf_test.own_data, 24);
@@ -305,21 +426,11 @@ free:
 	return err;
 }
 
-static int rdf_test_loop_back(struct rdf_link *loop)
-{
-	int i;
-
-	for (i = 0; i < 500 && !rdf_link_is_up(loop); i++)
-		msleep(20);
-	EXPECT(rdf_link_is_up(loop));
-	return rdf_test_cas(loop);
-}
-
 /*
  * The right to atomics is no right to write: the word keeps its value, only this link is hurt, and the pair is made
  * again.
  */
-static int rdf_test_refused(struct rdf_link *loop)
+static int rdf_test_case_refused(struct rdf_link *loop)
 {
 	u64 *buf = kmalloc(sizeof(*buf), GFP_KERNEL), was = rdf_test_word(4);
 	int err;
@@ -335,7 +446,7 @@ static int rdf_test_refused(struct rdf_link *loop)
 }
 
 /* An atomic on memory that allows only reads and writes. */
-static int rdf_test_no_atomic(struct rdf_link *loop)
+static int rdf_test_case_no_atomic(struct rdf_link *loop)
 {
 	u64 old;
 
@@ -344,7 +455,7 @@ static int rdf_test_no_atomic(struct rdf_link *loop)
 	return rdf_test_loop_back(loop);
 }
 
-static int rdf_test_stale(struct rdf_link *loop)
+static int rdf_test_case_stale(struct rdf_link *loop)
 {
 	struct rdf_mr *mr = rdf_mr_reg(rdf_test.words, RDF_ACCESS_ATOMIC);
 	struct rdf_addr to;
@@ -361,43 +472,26 @@ static int rdf_test_stale(struct rdf_link *loop)
 	return rdf_test_loop_back(loop);
 }
 
-/* One that is refused among many in flight: each completes once, and the memory agrees with the outcomes. */
-static int rdf_test_killed(struct rdf_link *loop)
+static int rdf_test_case_killed(struct rdf_link *loop)
 {
-	u64 was = rdf_test_word(6), now;
-	struct rdf_test_one *one = rdf_test_one_new();
-	struct rdf_addr bad = rdf_test_at(rdf_test.own_word, 48);
+	u64 was = rdf_test_word(0), now;
+	struct rdf_case_ends ends;
+	struct rdf_test_hands h;
 	int err;
 
-	if (!one)
-		return -ENOMEM;
-	bad.rkey ^= 0x55;
-	err = rdf_test_run_around(loop, RDF_OP_FAA, rdf_test_at(rdf_test.own_word, 48), 1000, 2 * RDF_OP_SLOTS,
-				  &one->op, bad);
+	rdf_test_own_hands(&h, loop);
+	err = rdf_case_killed(&h.c, &ends);
 	EXPECT(!err);
-	EXPECT(rdf_test_one_wait(one, 0, NULL) == -ECANCELED);
-	EXPECT(rdf_test.ok < 1000);
-	EXPECT(rdf_test.ambiguous);	/* what was posted behind it */
-	EXPECT(rdf_test.failed);	/* what still waited for a slot */
-	err = rdf_test_loop_back(loop);
-	EXPECT(!err);
-	now = rdf_test_word(6);
-	EXPECT(now >= was + rdf_test.ok);
-	EXPECT(now <= was + rdf_test.ok + rdf_test.ambiguous);
+	now = rdf_test_word(0);
+	EXPECT(now >= was + ends.ok);
+	EXPECT(now <= was + ends.ok + ends.ambiguous);
+	EXPECT(ends.ambiguous);	/* what was posted behind it */
+	EXPECT(ends.failed);	/* what still waited for a slot */
 	return 0;
 }
 
-static struct rdf_test_target rdf_test_own(struct rdf_link *loop)
-{
-	return (struct rdf_test_target){
-		.link = loop,
-		.word = rdf_mr_addr(rdf_test.own_word),
-		.data = rdf_mr_addr(rdf_test.own_data),
-	};
-}
-
 /* Each is refused and changes nothing, and each time the pair is made again. */
-static int rdf_test_refusals(struct rdf_link *loop)
+static int rdf_test_case_refusals(struct rdf_link *loop)
 {
 	u64 first = rdf_test_word(0), second = rdf_test_word(1), now;
 	struct rdf_test_target t = rdf_test_own(loop);
@@ -417,25 +511,39 @@ static int rdf_test_refusals(struct rdf_link *loop)
 	}
 }
 
+static int rdf_test_contract_own(struct rdf_link *loop, const char *name)
+{
+	struct rdf_test_target t = rdf_test_own(loop);
+
+	return rdf_test_contract(&t, name);
+}
+
+static int rdf_test_case_values(struct rdf_link *loop)
+{
+	return rdf_test_contract_own(loop, "values");
+}
+
+static int rdf_test_case_lengths(struct rdf_link *loop)
+{
+	return rdf_test_contract_own(loop, "lengths");
+}
+
+static int rdf_test_case_order(struct rdf_link *loop)
+{
+	return rdf_test_contract_own(loop, "order");
+}
+
 int rdf_test_loop(const char *name)
 {
 	static const struct {
 		const char *name;
 		int (*run)(struct rdf_link *loop);
 	} tests[] = {
-		{ "cas", rdf_test_cas },
-		{ "faa", rdf_test_faa },
-		{ "bad_args", rdf_test_bad_args },
-		{ "many", rdf_test_many },
-		{ "rw", rdf_test_rw_data },
-		{ "refused", rdf_test_refused },
-		{ "no_atomic", rdf_test_no_atomic },
-		{ "stale", rdf_test_stale },
-		{ "killed", rdf_test_killed },
-		{ "refusals", rdf_test_refusals },
+#define RDF_TEST_CASE(name, what) { #name, rdf_test_case_##name },
+#define RDF_TEST_CASE_OF_OURS(name, what, why) { #name, rdf_test_case_##name },
+		RDF_CASES(RDF_TEST_CASE, RDF_TEST_CASE_OF_OURS)
 		{ "back", rdf_test_loop_back },
 	};
-	struct rdf_test_target t;
 	int i;
 
 	if (!rdf_test.dom || !rdf_dom_loop(rdf_test.dom))
@@ -443,6 +551,5 @@ int rdf_test_loop(const char *name)
 	for (i = 0; i < ARRAY_SIZE(tests); i++)
 		if (!strcmp(tests[i].name, name))
 			return tests[i].run(rdf_dom_loop(rdf_test.dom));
-	t = rdf_test_own(rdf_dom_loop(rdf_test.dom));
-	return rdf_test_contract(&t, name);
+	return -ENOENT;
 }

@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 
 #include "../../fabric/fabric.h"
+#include "cases.h"
 
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -98,6 +99,12 @@ struct rdf_test_target {
 	struct rdf_addr data;
 };
 
+struct rdf_test_hands {
+	struct rdf_case c;
+	struct rdf_test_target t;
+};
+
+void rdf_test_hands_init(struct rdf_test_hands *h, const struct rdf_test_target *t);
 int rdf_test_run(struct rdf_link *link, enum rdf_opcode opcode, struct rdf_addr to, u32 total, u32 window);
 int rdf_test_op(struct rdf_link *link, enum rdf_opcode opcode, struct rdf_addr to, u64 a, u64 b, u64 *old);
 int rdf_test_rw(struct rdf_link *link, bool write, struct rdf_addr to, void *buf, u32 len);
