@@ -73,8 +73,7 @@ void x_init(struct xworld *w)
 		node->registered = 1;
 		node->linked = 1;
 		rdl_lock_init(&node->core, x_cfg.kind, n, w->epoch, x_cfg.hand);
-		if (x_cfg.kind != RDL_KIND_SPIN)
-			rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
+		rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
 		w->openers |= 1 << n;
 	}
 }

@@ -314,8 +314,7 @@ void x_node_opened(struct xworld *w, int n)
 	node->linked = 1;
 	if (!node->registered) {
 		rdl_lock_init(&node->core, x_cfg.kind, n, ev.epoch, x_cfg.hand);
-		if (x_cfg.kind != RDL_KIND_SPIN)
-			rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
+		rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
 		node->core.st = RDL_ST_LOST;
 		node->core.nq = node->n_fifo;
 		node->registered = 1;
