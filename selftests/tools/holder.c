@@ -2,11 +2,12 @@
 /*
  * holder: one owner that says what happens to it, and a storm of owners that are killed.
  *
- *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT]
+ *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-k KIND] [-v TEXT] [-r] [-c]
  *	Acquires; -n tries, -w sets a deadline, -s shares. Prints "held token=X flags=F ms=M" or "failed ERRNO
  *	ms=M" (and ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
  *	prints "lost ERRNO" (3). With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
- *	left in its place.
+ *	left in its place. With -r the lock is robust; if an owner has died, "held" ends with " died", and to release
+ *	it is to give it up, but with -c: then it is made consistent first, and "consistent" is printed.
  *   holder open KEY [-k KIND] [-w MILLISECONDS]
  *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
  *   holder many KEY [-k KIND] [-n LOCKS]
@@ -26,6 +27,7 @@
 enum { AWAY, WAITS, HOLDS };
 
 static int told, kind, mode = RDLOCK_MODE_EXCLUSIVE;
+static bool robust, repair;
 static const char *text;
 
 static void tell(int sig)
@@ -42,7 +44,7 @@ static int open_key(const char *key)
 {
 	int dev = dev_open();
 	int space = dev < 0 ? dev : space_open(dev, the_space());
-	int lock = space < 0 ? space : lock_open_as(space, key, kind, text ? 8 : 0, 0);
+	int lock = space < 0 ? space : lock_open_as(space, key, kind, text ? 8 : 0, robust ? RDLOCK_OPEN_ROBUST : 0);
 
 	if (space >= 0)
 		close(space);
@@ -73,6 +75,7 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	uint64_t start = now_ns();
 	uint32_t len = 0;
 	sigset_t term;
+	bool died;
 	int lock, err;
 
 	lock = open_key(key);
@@ -87,14 +90,17 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	sigaction(SIGTERM, &sa, NULL);
 	arg.deadline = wait_ms ? in_ms(wait_ms) : NEVER;
 	err = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
+	died = err == -EOWNERDEAD;
+	if (died)
+		err = 0;
 	if (err) {
 		printf("failed %s ms=%u\n", strerrorname_np(-err), ms_since(start));
 		return 1;
 	}
 	if (text)
 		err = lock_value_get(lock, value, &len);
-	printf("held token=%llx flags=%u ms=%u value=%.8s%s\n", (unsigned long long)arg.out_token, arg.out_flags,
-	       ms_since(start), value, err ? "?" : "");
+	printf("held token=%llx flags=%u ms=%u value=%.8s%s%s\n", (unsigned long long)arg.out_token, arg.out_flags,
+	       ms_since(start), value, err ? "?" : "", died ? " died" : "");
 
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
@@ -107,6 +113,10 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 		memset(value, 0, sizeof(value));
 		memcpy(value, text, strlen(text) < 8 ? strlen(text) : 8);
 		lock_value_set(lock, value, 8);
+	}
+	if (died && repair) {
+		err = lock_consistent(lock);
+		printf("%s\n", err ? strerrorname_np(-err) : "consistent");
 	}
 	err = lock_release(lock);
 	if (err) {
@@ -248,7 +258,7 @@ int main(int argc, char **argv)
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sk:v:")) != -1) {
+	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sk:v:rc")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
@@ -267,6 +277,12 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			mode = RDLOCK_MODE_SHARED;
+			break;
+		case 'r':
+			robust = true;
+			break;
+		case 'c':
+			repair = true;
 			break;
 		case 'k':
 			kind = kind_of(optarg);
