@@ -68,6 +68,9 @@ static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const s
 	case RDL_ACT_FAIL_TAIL:
 		rdlock_agent_fail(a, act);
 		break;
+	case RDL_ACT_FAIL_ALL:
+		rdlock_agent_fail_all(a, -(int)act->arg);
+		break;
 	case RDL_ACT_TIMER:
 		act_timer(a, act->val);
 		break;
@@ -119,7 +122,9 @@ static bool wants_lease(const struct rdlock_agent *a)
 {
 	if (a->core.nq || (!READ_ONCE(a->opens) && !rdl_idle(&a->core)))
 		return true;
-	/* A spin lock with a user needs it for nothing; the others may owe another node an answer. */
+	/* A spin lock with a user needs it for nothing else; the others may owe another node an answer. */
+	if (rdl_reports(&a->core))
+		return true;
 	return rdl_owns(&a->core) && (a->core.kind != RDL_KIND_SPIN || list_empty(&a->users));
 }
 
@@ -156,6 +161,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 	unsigned int i, n = 0, st;
 	struct rdl_acts acts;
 	bool landing;
+	u32 epoch;
 	int err;
 
 	lockdep_assert_held(&a->lock);
@@ -167,6 +173,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		rdlock_agent_head(a, ev);
 		st = a->core.st;
 		landing = a->core.landing;
+		epoch = a->core.epoch;
 		err = rdl_step(&a->core, ev, &acts);
 		trace_rdlock_step(a, ev, st, err, acts.n);
 		if (err) {
@@ -177,6 +184,8 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		}
 		for (i = 0; i < acts.n; i++)
 			perform(a, &acts, &acts.a[i], ev, value, refused, &n);
+		if (a->core.robust && a->core.epoch != epoch)
+			rdlock_agent_said(a);
 		if (!(ev->flags & RDL_F_LEASE) && wants_lease(a))
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
@@ -242,9 +251,17 @@ void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l)
 	rdlock_agent_event(a, &ev, NULL);
 }
 
-void rdlock_agent_release(struct rdlock_agent *a, bool dirty)
+void rdlock_agent_report(struct rdlock_agent *a, u8 report)
 {
-	struct rdl_event ev = { .type = RDL_EV_REL, .dirty = dirty };
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = report };
+
+	lockdep_assert_held(&a->lock);
+	rdlock_agent_event(a, &ev, NULL);
+}
+
+void rdlock_agent_release(struct rdlock_agent *a, bool dirty, u8 report)
+{
+	struct rdl_event ev = { .type = RDL_EV_REL, .dirty = dirty, .report = report };
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, release);

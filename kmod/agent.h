@@ -62,6 +62,9 @@ struct rdlock_opener {
 	int err;
 };
 
+/* Beside the RDLOCK_OPEN_* of the user interface, in struct rdlock_props: as it is, and only if it is. */
+#define RDLOCK_OPEN_EXISTING	(1U << 31)
+
 #define RDLOCK_AGENT_REFUSED	4	/* posts that can be refused in one event: word, READ, slot; and one after */
 
 /**
@@ -98,7 +101,7 @@ struct rdlock_opener {
  * @value: the copy of the value that the core speaks of
  * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
- * @wq: openers wait for @registered or rdlock_opener.err, tries for the end of state POP
+ * @wq: openers wait for @registered or rdlock_opener.err, tries for the end of state POP, who resets it for an epoch
  * @work: makes what the home knows match @opens: opens, opens again, closes
  * @rcu: readers of space->by_slot
  */
@@ -162,8 +165,10 @@ void rdlock_agent_put(struct rdlock_agent *a);	/* any context */
 void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock held */
 /* @a->lock held; @l was PENDING and is out of the queue */
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);
-/* @a->lock held; the user is gone from @a->users. @dirty: @a->value is what it has left. */
-void rdlock_agent_release(struct rdlock_agent *a, bool dirty);
+/* @a->lock held; the user is gone from @a->users. @dirty: @a->value is what it has left. @report: enum rdl_report */
+void rdlock_agent_release(struct rdlock_agent *a, bool dirty, u8 report);
+/* Says RDL_REPORT_CONSISTENT for the only user, or RDL_REPORT_RESET; rdl_reports() until the home knows. @a->lock held. */
+void rdlock_agent_report(struct rdlock_agent *a, u8 report);
 /* The only user goes to another mode; struct rdlock.converting says when it is over. 0 or -EAGAIN. @a->lock held. */
 int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, bool dirty);
 /* The last handle is closed: nothing idle is kept. */
@@ -213,7 +218,10 @@ void rdlock_agent_send(struct rdlock_agent *a, const struct rdl_acts *acts, cons
 /* agent_user.c: what users and waiters see */
 void rdlock_agent_deliver(struct rdlock_agent *a, const struct rdl_action *act);
 void rdlock_agent_fail(struct rdlock_agent *a, const struct rdl_action *act);
+void rdlock_agent_fail_all(struct rdlock_agent *a, int err);
 void rdlock_agent_users_lost(struct rdlock_agent *a);
+/* Of a robust lock: an epoch has begun, so the home may have taken a report. */
+void rdlock_agent_said(struct rdlock_agent *a);
 void rdlock_agent_converted(struct rdlock_agent *a, const struct rdl_action *act);
 void rdlock_agent_waiter_fail(struct rdlock_agent *a, struct rdlock *l, int err);
 void rdlock_agent_wake(struct rdlock *l);

@@ -54,6 +54,10 @@ static void put_ask(struct rdl_msg_open *o, const struct rdlock_props *ask, bool
 		o->flags |= RDL_OPEN_STICKY;
 	if (ask->flags & RDLOCK_OPEN_NOT_STICKY)
 		o->flags |= RDL_OPEN_NOT_STICKY;
+	if (ask->flags & RDLOCK_OPEN_ROBUST)
+		o->flags |= RDL_OPEN_ROBUST;
+	if (ask->flags & RDLOCK_OPEN_EXISTING)
+		o->flags |= RDL_OPEN_EXISTING;
 	if (exact)
 		o->flags |= RDL_OPEN_EXACT;
 }
@@ -64,7 +68,8 @@ static void got_props(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 	lockdep_assert_held(&a->lock);
 	a->ask = (struct rdlock_props){
 		.kind = o->kind,
-		.flags = o->props & RDL_P_STICKY ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY,
+		.flags = (o->props & RDL_P_STICKY ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY) |
+			 (o->props & RDL_P_ROBUST ? RDLOCK_OPEN_ROBUST : 0),
 		.value_size = le16_to_cpu(o->value_size),
 	};
 	a->exact = true;
@@ -147,7 +152,7 @@ static enum agent_next agent_refused(struct rdlock_agent *a, const struct rdlock
 	 * Of a home that has no such key: we are not among its openers. One that has another than is wanted now may
 	 * have it for us, of an OPEN or CLOSE before.
 	 */
-	if (err == -ENOSPC || err == -EOPNOTSUPP)
+	if (err == -ENOSPC || err == -EOPNOTSUPP || err == -ENOENT)
 		a->unsure = false;
 	/* No opener hears of it when a lock that is open is opened again: go on until it succeeds. */
 	if (a->registered)
@@ -279,6 +284,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	got_props(a, &rep.o);
 	a->session = no;
 	ev.epoch = le32_to_cpu(rep.h.epoch);
+	ev.rebuilt.vflags = rep.o.vflags;
 	if (a->registered) {
 		ev.type = RDL_EV_LINK_UP;
 	} else {
@@ -289,8 +295,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		u32 nq = a->core.nq;
 
 		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch, rdlock_budget);
-		if (rep.o.kind != RDL_KIND_SPIN)
-			rdl_lock_props(&a->core, rep.o.props, rdl_slot_seed(a->table, a->slot));
+		rdl_lock_props(&a->core, rep.o.props, rdl_slot_seed(a->table, a->slot));
 		memset(a->value, 0, sizeof(a->value));
 		a->core.st = RDL_ST_LOST;
 		a->core.nq = nq;

@@ -102,10 +102,14 @@ void rdlock_agent_kick_later(struct rdlock_agent *a, unsigned int ms)
 
 bool rdlock_agent_fits(const struct rdlock_agent *a, const struct rdlock_props *ask)
 {
+	u32 sticky = ask->flags & (RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY);
+
 	lockdep_assert_held(&a->lock);
-	return a->exact && (!ask->kind || ask->kind == a->ask.kind) &&
+	if (!a->exact || ask->flags & RDLOCK_OPEN_EXISTING)
+		return a->exact;
+	return (!ask->kind || ask->kind == a->ask.kind) &&
 	       (!ask->value_size || ask->value_size == a->ask.value_size) &&
-	       (!ask->flags || ask->flags == a->ask.flags);
+	       (!sticky || sticky & a->ask.flags) && !((ask->flags ^ a->ask.flags) & RDLOCK_OPEN_ROBUST);
 }
 
 bool rdlock_agent_has_live(const struct rdlock_agent *a)

@@ -79,6 +79,29 @@ void rdlock_agent_fail(struct rdlock_agent *a, const struct rdl_action *act)
 	rdlock_agent_waiter_fail(a, l, -(int)act->arg);
 }
 
+void rdlock_agent_fail_all(struct rdlock_agent *a, int err)
+{
+	struct rdlock *l, *n;
+
+	list_for_each_entry_safe(l, n, &a->queue, node)
+		rdlock_agent_waiter_fail(a, l, err);
+}
+
+void rdlock_agent_said(struct rdlock_agent *a)
+{
+	struct rdlock *l = list_first_entry_or_null(&a->users, struct rdlock, node);
+
+	lockdep_assert_held(&a->lock);
+	if (rdl_reports(&a->core))
+		return;
+	if (l && l->saying) {
+		l->grant.flags &= ~RDLOCK_GRANT_OWNER_DIED;
+		WRITE_ONCE(l->saying, false);
+		wake_up_all(&l->wq);
+	}
+	wake_up_all(&a->wq);
+}
+
 void rdlock_agent_users_lost(struct rdlock_agent *a)
 {
 	struct rdlock *l, *n;
@@ -89,6 +112,7 @@ void rdlock_agent_users_lost(struct rdlock_agent *a)
 		list_del_init(&l->node);
 		l->grant = (struct rdlock_grant){};
 		l->converting = false;
+		l->saying = false;
 		WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
 		rdlock_agent_wake(l);
 	}
@@ -105,7 +129,8 @@ void rdlock_agent_converted(struct rdlock_agent *a, const struct rdl_action *act
 	if (act->type == RDL_ACT_CONVERTED) {
 		l->mode = act->mode;
 		l->grant.token = act->val;
-		l->grant.flags = 0;
+		/* What was told with the grant it converts is true of this one. */
+		l->grant.flags &= a->core.robust ? RDLOCK_GRANT_OWNER_DIED : 0;
 		l->dirty = false;
 		rdlock_stat_inc(a->space, convert);
 	} else {

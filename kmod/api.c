@@ -87,7 +87,7 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
 	struct rdlock *l;
 
 	might_sleep();
-	if (!len || len > RDLOCK_NAME_MAX)
+	if (!len || len > RDLOCK_NAME_MAX || props->flags & RDLOCK_OPEN_EXISTING)
 		return ERR_PTR(-EINVAL);
 	l = rdlock_handle_open(space, key, len, props, deadline, false);
 	if (IS_ERR(l))
@@ -120,6 +120,9 @@ static void dep_released(struct rdlock *l, unsigned long ip)
  * rdlock_close - close a lock
  * @lock: lock; held or wanted: it is released or withdrawn
  *
+ * A robust lock that is held exclusively is to be released first: to close it is to die with it, and the next owner is
+ * told so.
+ *
  * Context: process, sleeps; not from the lock's own rdlock_granted_fn.
  */
 void rdlock_close(struct rdlock *lock)
@@ -135,15 +138,17 @@ RDLOCK_EXPORT(rdlock_close);
  * @lock: lock, not held by this handle
  * @mode: RDLOCK_EXCLUSIVE; RDLOCK_SHARED where the kind has it
  * @deadline: CLOCK_MONOTONIC; KTIME_MAX: for ever
- * @grant: filled on success; may be NULL
+ * @grant: filled on success, and with -EOWNERDEAD; may be NULL
  *
  * The task that acquires is the owner that lockdep knows, so on a kernel with lockdep it must also release or close;
  * who hands a held lock to another task uses rdlock_acquire_async().
  *
  * Context: process, sleeps, killable. Not from memory reclaim: the fabric may need memory to make progress.
- * Return: 0 with the lock held; nothing is held with any error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home
- * could not be reached), -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting),
- * -EKEYREVOKED (this node was cut off; close and open again if the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN.
+ * Return: 0 with the lock held; -EOWNERDEAD, of a robust lock, with the lock held, too: see rdlock_make_consistent().
+ * Nothing is held with any other error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home could not be reached),
+ * -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting), -ENOTRECOVERABLE (an
+ * owner that was told of a death gave the robust lock up), -EKEYREVOKED (this node was cut off; close and open again if
+ * the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN.
  */
 int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant)
 {
@@ -153,7 +158,7 @@ int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdloc
 	/* Before the wait, so that an inversion is reported even when it does not deadlock today. */
 	dep_acquired(lock, 0, _RET_IP_);
 	err = rdlock_request(lock, mode, 0, deadline, grant);
-	if (err)
+	if (err && err != -EOWNERDEAD)
 		dep_released(lock, _RET_IP_);
 	return err;
 }
@@ -163,10 +168,10 @@ RDLOCK_EXPORT(rdlock_acquire);
  * rdlock_try - acquire a lock if nobody holds it
  * @lock: lock
  * @mode: as for rdlock_acquire()
- * @grant: filled on success; may be NULL
+ * @grant: as for rdlock_acquire()
  *
  * Context: process, sleeps for about a round trip to the home, killable.
- * Return: 0; -EAGAIN somebody has it; -EHOSTUNREACH; others as rdlock_acquire().
+ * Return: 0; -EAGAIN somebody has it; -EHOSTUNREACH; -EOWNERDEAD with the lock held; others as rdlock_acquire().
  */
 int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
 {
@@ -174,7 +179,7 @@ int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
 
 	might_sleep();
 	err = rdlock_request(lock, mode, RDLOCK_REQ_TRY, KTIME_MAX, grant);
-	if (!err)
+	if (!err || err == -EOWNERDEAD)
 		dep_acquired(lock, 1, _RET_IP_);
 	return err;
 }
@@ -226,6 +231,25 @@ int rdlock_release(struct rdlock *lock)
 	return rdlock_handle_release(lock);
 }
 RDLOCK_EXPORT(rdlock_release);
+
+/**
+ * rdlock_make_consistent - say that what a robust lock guards is whole again
+ * @lock: lock that is held exclusively, and was acquired with -EOWNERDEAD
+ *
+ * Whoever gets the lock afterwards, on whatever node, is told of no death. Who releases a lock that was acquired
+ * exclusively with -EOWNERDEAD, and has not called this, gives it up for all: nobody gets it any more (-ENOTRECOVERABLE)
+ * until an administrator resets it, or nobody has it open. A shared owner decides nothing.
+ *
+ * Context: process, sleeps until the home knows, killable: then it may be known later.
+ * Return: 0; -EINVAL not robust, not held exclusively, or there is nothing to make consistent; -EBUSY this handle is
+ * saying so already, or being converted; -EPERM not held; -EKEYREVOKED.
+ */
+int rdlock_make_consistent(struct rdlock *lock)
+{
+	might_sleep();
+	return rdlock_handle_consistent(lock);
+}
+RDLOCK_EXPORT(rdlock_make_consistent);
 
 /**
  * rdlock_convert - hold a lock in another mode

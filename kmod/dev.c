@@ -51,6 +51,7 @@ union rdlock_ubuf {
 	struct rdlock_status status;
 	struct rdlock_convert convert;
 	struct rdlock_value value;
+	struct rdlock_lock_reset reset;
 	struct rdlock_counter_op counter;
 };
 
@@ -59,7 +60,7 @@ union rdlock_ubuf {
  * @cmd: the whole number, not only its _IOC_NR
  * @size: of the structure as this kernel knows it
  * @min_size: of the structure as it was first published
- * @reply: the structure goes back when @fn succeeds
+ * @reply: the structure goes back when @fn succeeds, and with -EOWNERDEAD, which is no failure of an acquire
  * @fn: does it; 0, an fd, or a negative errno
  * @undo: takes back what @fn did when the reply could not be delivered; NULL: nothing to take back
  */
@@ -115,7 +116,7 @@ static long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg,
 		return -EFAULT;
 
 	ret = op->fn(file, &buf);
-	if (ret < 0 || !op->reply)
+	if ((ret < 0 && ret != -EOWNERDEAD) || !op->reply)
 		return ret;
 	if (copy_to_user(ubuf, &buf, min(usize, op->size))) {
 		if (op->undo)
@@ -240,18 +241,18 @@ static int rdlock_acquire_fn(struct file *file, union rdlock_ubuf *u)
 	}
 
 	err = rdlock_request(file->private_data, a->mode, flags, deadline, &grant);
-	if (err)
+	if (err && err != -EOWNERDEAD)
 		return err;
 	a->out_flags = grant.flags;
 	a->out_token = grant.token;
 	a->out_instance = grant.instance;
-	return 0;
+	return err;
 }
 
 /* The caller will not learn that it holds the lock, so it must not. */
 static void rdlock_acquire_undo(struct file *file)
 {
-	rdlock_handle_release(file->private_data);
+	rdlock_handle_undo(file->private_data);
 }
 
 static int rdlock_release_fn(struct file *file, union rdlock_ubuf *u)
@@ -266,6 +267,13 @@ static int rdlock_cancel_fn(struct file *file, union rdlock_ubuf *u)
 	if (u->release.flags)
 		return -EINVAL;
 	return rdlock_request_cancel(file->private_data);
+}
+
+static int rdlock_consistent_fn(struct file *file, union rdlock_ubuf *u)
+{
+	if (u->release.flags)
+		return -EINVAL;
+	return rdlock_handle_consistent(file->private_data);
 }
 
 static int rdlock_status_fn(struct file *file, union rdlock_ubuf *u)
@@ -331,6 +339,7 @@ static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
 	RDLOCK_IOCTL(RDLOCK_IOC_CONVERT, rdlock_convert_fn, rdlock_convert, out_instance, .reply = true),
 	RDLOCK_IOCTL(RDLOCK_IOC_VALUE_GET, rdlock_value_get_fn, rdlock_value, value, .reply = true),
 	RDLOCK_IOCTL(RDLOCK_IOC_VALUE_SET, rdlock_value_set_fn, rdlock_value, value),
+	RDLOCK_IOCTL(RDLOCK_IOC_CONSISTENT, rdlock_consistent_fn, rdlock_release, flags),
 };
 
 static long rdlock_lock_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -415,7 +424,7 @@ static int rdlock_lock_open_fn(struct file *file, union rdlock_ubuf *u)
 	ktime_t deadline;
 	int err, fd;
 
-	if (o->reserved)
+	if (o->reserved || o->flags & RDLOCK_OPEN_EXISTING)
 		return -EINVAL;
 	err = rdlock_arg_name(o->key, o->key_len);
 	if (err)
@@ -482,10 +491,34 @@ put_fd:
 	return err;
 }
 
+static int rdlock_may_admin(struct net *net)
+{
+	return ns_capable(net->user_ns, CAP_NET_ADMIN) ? 0 : -EPERM;
+}
+
+static int rdlock_lock_reset_fn(struct file *file, union rdlock_ubuf *u)
+{
+	struct rdlock_space *space = file->private_data;
+	const struct rdlock_lock_reset *r = &u->reset;
+	ktime_t deadline;
+	int err;
+
+	err = rdlock_may_admin(space->net);
+	if (err)
+		return err;
+	if (r->flags || r->reserved)
+		return -EINVAL;
+	err = rdlock_arg_name(r->key, r->key_len);
+	if (!err)
+		err = rdlock_arg_deadline(r->deadline, &deadline);
+	return err ? err : rdlock_lock_reset(space, r->key, r->key_len, deadline);
+}
+
 static const struct rdlock_ioctl rdlock_space_ioctls[] = {
 	RDLOCK_IOCTL(RDLOCK_IOC_SPACE_STAT, rdlock_space_stat_fn, rdlock_space_stat, out_dev, .reply = true),
 	RDLOCK_IOCTL(RDLOCK_IOC_LOCK_OPEN, rdlock_lock_open_fn, rdlock_lock_open, key),
 	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_OPEN, rdlock_counter_open_fn, rdlock_counter_open, key),
+	RDLOCK_IOCTL(RDLOCK_IOC_LOCK_RESET, rdlock_lock_reset_fn, rdlock_lock_reset, key),
 };
 
 static long rdlock_space_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -517,11 +550,6 @@ static const struct file_operations rdlock_space_fops = {
 
 /* ---- device fd: file->private_data is the net namespace it was opened in ---- */
 
-static int rdlock_may_admin(struct net *net)
-{
-	return ns_capable(net->user_ns, CAP_NET_ADMIN) ? 0 : -EPERM;
-}
-
 static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
 {
 	struct rdlock_info *info = &u->info;
@@ -532,7 +560,7 @@ static int rdlock_info_fn(struct file *file, union rdlock_ubuf *u)
 	memset(info, 0, sizeof(*info));
 	info->size = size;
 	info->out_features = RDLOCK_FEATURE_COUNTER | RDLOCK_FEATURE_TIMENS | RDLOCK_FEATURE_SHARED |
-			     RDLOCK_FEATURE_VALUE | RDLOCK_FEATURE_WAIT;
+			     RDLOCK_FEATURE_VALUE | RDLOCK_FEATURE_WAIT | RDLOCK_FEATURE_ROBUST;
 	info->out_kinds = RDLOCK_KINDS;
 	info->out_name_max = RDLOCK_NAME_MAX;
 	info->out_max_nodes = RDL_MAX_NODES;
@@ -732,6 +760,7 @@ static void __init rdlock_check_abi(void)
 		     18 * 4 + 2 * 8 + 24 + RDLOCK_NAME_MAX + 64 + 2 * 4);
 	BUILD_BUG_ON(sizeof(struct rdlock_space_list) != 6 * 4 + 8);
 	BUILD_BUG_ON(sizeof(struct rdlock_lock_open) != 6 * 4 + 8 + RDLOCK_NAME_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_lock_reset) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_acquire) != 4 * 4 + 3 * 8);
 	BUILD_BUG_ON(sizeof(struct rdlock_release) != 2 * 4);
 	BUILD_BUG_ON(sizeof(struct rdlock_status) != 8 * 4 + 2 * 8);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an owner does with what it has: goes to another mode, reads and writes the value block.
+ * What an owner does with what it has: goes to another mode, says that a robust lock is consistent again, reads and
+ * writes the value block. And how one that is not recoverable is reset.
  *
  * A value that is written stays in the handle until the lock is released or goes down to shared; only then it is the
  * lock's. So an owner that dies, or is cut off, in the middle leaves the value as it was.
  */
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -31,7 +33,7 @@ static int convert_begin(struct rdlock *l, u32 mode)
 		return err;
 	if (a->core.kind != RDL_KIND_FAIR)
 		return -EOPNOTSUPP;
-	if (l->converting)
+	if (l->converting || l->saying)
 		return -EBUSY;
 	if (l->mode == mode)
 		return 1;
@@ -79,6 +81,113 @@ int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g)
 	spin_unlock_bh(&a->lock);
 	return err;
 }
+
+/* ---- robust locks ---- */
+
+/* Only who was told that it may not be consistent, and is alone, can have made it so. */
+static int say_consistent(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	int err = held(l);
+
+	if (err)
+		return err;
+	if (!a->core.robust || l->mode != RDLOCK_EXCLUSIVE || !(l->grant.flags & RDLOCK_GRANT_OWNER_DIED))
+		return -EINVAL;
+	if (l->converting || l->saying)
+		return -EBUSY;
+	WRITE_ONCE(l->saying, true);
+	rdlock_agent_report(a, RDL_REPORT_CONSISTENT);
+	return 0;
+}
+
+static bool said(void *arg)
+{
+	struct rdlock *l = arg;
+
+	return !READ_ONCE(l->saying);
+}
+
+/* Until the home knows: whoever has the lock next, on whatever node, shall find it consistent. */
+int rdlock_handle_consistent(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	int err;
+
+	spin_lock_bh(&a->lock);
+	err = say_consistent(l);
+	spin_unlock_bh(&a->lock);
+	if (err)
+		return err;
+	/* It is said, and cannot be taken back; a recovery ends within the fabric's bounds, or the lock is lost. */
+	err = rdlock_sleep_until(&l->wq, said, l, KTIME_MAX, false);
+	if (err)
+		return err;
+	spin_lock_bh(&a->lock);
+	err = held(l);
+	spin_unlock_bh(&a->lock);
+	return err;
+}
+
+/* Is anything known, and nothing under way? */
+static bool reset_settled(void *arg)
+{
+	const struct rdlock *l = arg;
+	const struct rdlock_agent *a = l->agent;
+
+	return READ_ONCE(l->state) == RDLOCK_FD_REVOKED ||
+	       (READ_ONCE(a->registered) && READ_ONCE(a->core.frz) == RDL_FRZ_RUN && !READ_ONCE(a->core.report) &&
+		!READ_ONCE(a->core.said));
+}
+
+/* 1: it is being reset; 0: it need not be. */
+static int reset_begin(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+
+	lockdep_assert_held(&a->lock);
+	if (l->state == RDLOCK_FD_REVOKED)
+		return -EKEYREVOKED;
+	if (!a->registered)
+		return 1;
+	if (!a->core.robust)
+		return -EINVAL;
+	if (a->core.frz != RDL_FRZ_RUN || rdl_reports(&a->core))
+		return 1;
+	if (!(a->core.dead & RDL_VF_NOTRECOVERABLE))
+		return 0;
+	rdlock_agent_report(a, RDL_REPORT_RESET);
+	return 1;
+}
+
+int rdlock_lock_reset(struct rdlock_space *space, const void *key, u32 len, ktime_t deadline)
+{
+	static const struct rdlock_props ask = { .flags = RDLOCK_OPEN_EXISTING };
+	struct rdlock *l = rdlock_handle_open(space, key, len, &ask, deadline, true);
+	struct rdlock_agent *a;
+	int err;
+
+	if (IS_ERR(l))
+		return PTR_ERR(l);
+	a = l->agent;
+	for (;;) {
+		spin_lock_bh(&a->lock);
+		err = reset_begin(l);
+		spin_unlock_bh(&a->lock);
+		if (err <= 0)
+			break;
+		/* Each epoch that begins wakes it, and a session that is lost or begins. */
+		err = rdlock_sleep_until(&a->wq, reset_settled, l, deadline, true);
+		if (err == -ETIMEDOUT)
+			err = rdlock_timeout_error(space);
+		if (err)
+			break;
+	}
+	rdlock_handle_close(l);
+	return err;
+}
+
+/* ---- the value block ---- */
 
 int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size)
 {

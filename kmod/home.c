@@ -109,12 +109,19 @@ static int props_check(const struct rdlock_home *home, const struct rdl_msg_open
 	return (o->flags & RDL_OPEN_STICKY) && !may_stick(kind) ? -EOPNOTSUPP : 0;
 }
 
-/* Who opens a lock that exists must not want another. */
+/*
+ * Who opens a lock that exists must not want another. That it is robust must be said: who does not know could take the
+ * notice of a death for a failure, and keep a lock that it does not know it has.
+ */
 static bool props_fit(const struct rdlock_key *key, const struct rdl_msg_open *o)
 {
 	u32 size = le32_to_cpu(o->value_size);
 	bool sticky = key->props & RDL_P_STICKY;
 
+	if (o->flags & RDL_OPEN_EXISTING)
+		return true;
+	if (!(o->flags & RDL_OPEN_ROBUST) != !(key->props & RDL_P_ROBUST))
+		return false;
 	if (o->kind && o->kind != key->kind)
 		return false;
 	if ((size || (o->flags & RDL_OPEN_EXACT)) && size != key->value_size)
@@ -147,7 +154,8 @@ static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_ms
 	key->kind = o->obj == RDL_OBJ_COUNTER ? RDL_KIND_SPIN : kind_of(home, o);
 	if (o->obj == RDL_OBJ_LOCK) {
 		key->value_size = le32_to_cpu(o->value_size);
-		key->props = (key->value_size ? RDL_P_VALUE : 0) | (sticky_of(o, key->kind) ? RDL_P_STICKY : 0);
+		key->props = (key->value_size ? RDL_P_VALUE : 0) | (sticky_of(o, key->kind) ? RDL_P_STICKY : 0) |
+			     (o->flags & RDL_OPEN_ROBUST ? RDL_P_ROBUST : 0);
 	}
 	key->len = o->key_len;
 	key->cells = le32_to_cpu(o->cells);
@@ -186,7 +194,10 @@ static bool key_has_openers(const struct rdlock_key *key)
 	return false;
 }
 
-/* A lock that nobody has open any more goes, a counter lives as long as the space. */
+/*
+ * A lock that nobody has open any more goes, a counter lives as long as the space. So does a robust lock whose owner
+ * died, until somebody has said that it is whole: the last opener may have been that owner.
+ */
 void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key)
 {
 	u64 w;
@@ -202,6 +213,8 @@ void rdlock_key_maybe_free(struct rdlock_home *home, struct rdlock_key *key)
 		if (key->rec || key->again)
 			return;
 	}
+	if (key->dead & RDL_VF_OWNER_DIED)
+		return;
 	rdlock_slot_free(home, key);
 	key_free(home, key);
 }
@@ -246,6 +259,7 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 		m.p.cells = cpu_to_le32(key->cells);
 		m.p.kind = key->kind;
 		m.p.props = key->props;
+		m.p.vflags = key->dead;
 		m.p.value_size = cpu_to_le16(key->value_size);
 		m.p.slots = cpu_to_le16(rdlock_body_slots(home, key->kind));
 		if (key->chunk->stride) {
@@ -281,7 +295,7 @@ static int open_check(const struct rdlock_home *home, const struct rdl_msg_open 
 		return !o->cells || le32_to_cpu(o->cells) == key->cells ? 0 : -EEXIST;
 	}
 	if (!key)
-		return props_check(home, o);
+		return o->flags & RDL_OPEN_EXISTING ? -ENOENT : props_check(home, o);
 	return props_fit(key, o) ? 0 : -EINVAL;
 }
 
@@ -672,8 +686,10 @@ void rdlock_home_show(struct seq_file *m, struct rdlock_home *home)
 			   rdl_kind_name(key->kind), key->chunk->no, key->index, w, rdl_epoch_gen(key->epoch),
 			   rdl_epoch_rep(key->epoch), rdl_w_ticket(w));
 		show_word(m, key, w);
-		seq_printf(m, "%s%s openers=", rdl_w_frozen(w) ? " frozen" : "",
-			   rdl_w_attention(w) ? " owner-died" : "");
+		seq_printf(m, "%s%s%s%s openers=", rdl_w_frozen(w) ? " frozen" : "",
+			   key->props & RDL_P_ROBUST ? " robust" : "",
+			   rdl_w_attention(w) || key->dead & RDL_VF_OWNER_DIED ? " owner-died" : "",
+			   key->dead & RDL_VF_NOTRECOVERABLE ? " not-recoverable" : "");
 		for (i = 0; i < RDL_MAX_NODES; i++)
 			if (rdlock_key_open_by(key, i))
 				seq_printf(m, "%u,", i);

@@ -59,6 +59,7 @@ struct rdlock_chunk {
  * @hash: in home->keys
  * @openers: nodes that have it open
  * @props: RDL_P_*; @value_size: bytes. Like @kind fixed by who opens it first.
+ * @dead: robust: RDL_VF_DEAD in this epoch
  * @epoch: of the lock
  * @rec: recovery in progress, NULL: none; @asked: how often those were asked again who had not claimed
  * @claimed: the values that came with its claims, by node; NULL: the lock has none
@@ -72,6 +73,7 @@ struct rdlock_key {
 	u8 obj;
 	u8 kind;
 	u8 props;
+	u8 dead;
 	u8 len;
 	u8 name[RDL_KEY_MAX];
 	u16 value_size;

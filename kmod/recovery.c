@@ -4,7 +4,7 @@
  * the word from the answers, tell them. The decisions are core/recover.c's; here is the doing.
  *
  * It is the single door for everything out of the ordinary: an evicted opener, an operation whose outcome is not known,
- * tickets that run out, a notice of a dead owner that has been delivered.
+ * tickets that run out, a notice of a dead owner that has been delivered, what a robust lock's owner has to say.
  *
  * Before rdlock_recover() is called because of a dead or broken link, that link's QPs are destroyed and its keys taken
  * away (member.c): otherwise an operation of it could land in the rebuilt word.
@@ -82,12 +82,15 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 	/* home->broken if one of them fails: the space is being given up */
 	if (body && rdlock_body_load(home, key, r))
 		return;
+	r->props = key->props;
+	r->dead = key->dead;
 	rdl_recover_finish(r);
 	if (body && rdlock_body_store(home, key, r))
 		return;
 	if (word_rebuild(home, key, r->word))
 		return;
 	key->epoch = r->epoch_new;
+	key->dead = r->dead;
 	trace_rdlock_recovered(home->space, key->name, key->len, r->epoch_new, r->word, r->n);
 	for (node = 0; node < RDL_MAX_NODES; node++) {
 		struct {

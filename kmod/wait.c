@@ -62,8 +62,7 @@ static bool opener_settled(void *arg)
 	return READ_ONCE(o->agent->registered) || READ_ONCE(o->err) || rdlock_space_is_stopping(o->agent->space);
 }
 
-/* What to say when a deadline passed: was it the lock, or the home? */
-static int timeout_error(struct rdlock_space *space)
+int rdlock_timeout_error(struct rdlock_space *space)
 {
 	struct rdlock_session *s = &space->session;
 
@@ -81,7 +80,7 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 	for (;;) {
 		err = rdlock_sleep_until(&a->wq, opener_settled, o, deadline, interruptible);
 		if (err == -ETIMEDOUT)
-			err = timeout_error(a->space);
+			err = rdlock_timeout_error(a->space);
 		spin_lock_bh(&a->lock);
 		if (err)
 			break;
@@ -112,8 +111,8 @@ static int props_check(const struct rdlock_props *ask)
 {
 	u32 sticky = RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY;
 
-	if (ask->kind >= RDL_NR_KINDS || ask->flags & ~sticky || ask->flags == sticky ||
-	    ask->value_size > RDLOCK_VALUE_MAX)
+	if (ask->kind >= RDL_NR_KINDS || ask->flags & ~(sticky | RDLOCK_OPEN_ROBUST | RDLOCK_OPEN_EXISTING) ||
+	    (ask->flags & sticky) == sticky || ask->value_size > RDLOCK_VALUE_MAX)
 		return -EINVAL;
 	if (ask->value_size > RDL_VALUE_MAX || (ask->kind && !(RDLOCK_KINDS >> ask->kind & 1)))
 		return -EOPNOTSUPP;
@@ -161,10 +160,31 @@ err_unpin:
 	return ERR_PTR(err);
 }
 
-/* Take @l out of what it has or wants; the result, if any, is thrown away. @keep: but not a value that was written. */
-static void handle_withdraw(struct rdlock *l, bool keep)
+enum withdraw {
+	WITHDRAW_UNSEEN,	/* the caller knows of no grant */
+	WITHDRAW_CLOSE,		/* goes without a release */
+	WITHDRAW_RELEASE,	/* what it wrote into the value is kept */
+};
+
+/* What the end of an exclusive grant says of a robust lock. One that was told of a death, and dies, changes nothing. */
+static u8 last_word(const struct rdlock *l, enum withdraw how)
+{
+	bool told = (l->grant.flags & RDLOCK_GRANT_OWNER_DIED) && !l->saying;
+
+	if (!l->agent->core.robust || l->state != RDLOCK_FD_HELD || l->mode != RDLOCK_EXCLUSIVE ||
+	    how == WITHDRAW_UNSEEN)
+		return RDL_REPORT_NONE;
+	if (how == WITHDRAW_CLOSE)
+		return told ? RDL_REPORT_NONE : RDL_REPORT_DIED;
+	return told ? RDL_REPORT_FAILED : RDL_REPORT_NONE;
+}
+
+/* Take @l out of what it has or wants; the result, if any, is thrown away. */
+static void handle_withdraw(struct rdlock *l, enum withdraw how)
 {
 	struct rdlock_agent *a = l->agent;
+	bool keep = how == WITHDRAW_RELEASE;
+	u8 report = last_word(l, how);
 
 	lockdep_assert_held(&a->lock);
 	switch (l->state) {
@@ -178,15 +198,16 @@ static void handle_withdraw(struct rdlock *l, bool keep)
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		l->grant = (struct rdlock_grant){};
 		list_del_init(&l->node);
-		/* Whoever still sleeps in a conversion has released it itself. */
-		if (l->converting) {
+		/* Whoever still sleeps in a conversion, or until the home knows what it said, has released it itself. */
+		if (l->converting || l->saying) {
 			WRITE_ONCE(l->converting, false);
+			WRITE_ONCE(l->saying, false);
 			wake_up_all(&l->wq);
 		}
 		/* Only an owner that says it is done publishes what it wrote. */
 		if (keep && l->dirty)
 			memcpy(a->value, l->value, sizeof(a->value));
-		rdlock_agent_release(a, keep && l->dirty);
+		rdlock_agent_release(a, keep && l->dirty, report);
 		l->dirty = false;
 		break;
 	case RDLOCK_FD_IDLE:
@@ -206,7 +227,7 @@ void rdlock_handle_close(struct rdlock *l)
 
 	spin_lock_bh(&a->lock);
 	l->fn = NULL;
-	handle_withdraw(l, false);
+	handle_withdraw(l, WITHDRAW_CLOSE);
 	/* A function that runs just now may acquire again: refused from here on. */
 	WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
 	list_del_init(&l->all);
@@ -315,7 +336,7 @@ static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
 		WRITE_ONCE(l->state, RDLOCK_FD_HELD);
 		if (g)
 			*g = l->grant;
-		return 0;
+		return l->agent->core.robust && (l->grant.flags & RDLOCK_GRANT_OWNER_DIED) ? -EOWNERDEAD : 0;
 	case RDLOCK_FD_REVOKED:
 		return -EKEYREVOKED;
 	default:
@@ -409,9 +430,9 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	spin_lock_bh(&a->lock);
 	l->sleeper = false;
 	if (l->state == RDLOCK_FD_PENDING) {
-		handle_withdraw(l, false);
+		handle_withdraw(l, WITHDRAW_UNSEEN);
 		if (err == -ETIMEDOUT)
-			err = timeout_error(a->space);
+			err = rdlock_timeout_error(a->space);
 	} else {
 		err = request_fetch(l, g);
 	}
@@ -481,7 +502,7 @@ static enum hrtimer_restart handle_timer(struct hrtimer *t)
 	spin_lock_bh(&a->lock);
 	if (l->state == RDLOCK_FD_PENDING && l->async && ktime_compare(ktime_get(), l->deadline) >= 0) {
 		list_del_init(&l->node);
-		l->err = timeout_error(a->space);
+		l->err = rdlock_timeout_error(a->space);
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		rdlock_agent_cancel(a, l);
 		wake_up_all(&l->wq);
@@ -504,7 +525,7 @@ int rdlock_request_cancel(struct rdlock *l)
 		l->fn = NULL;
 		if (l->state == RDLOCK_FD_REVOKED)
 			err = -EKEYREVOKED;
-		handle_withdraw(l, false);
+		handle_withdraw(l, WITHDRAW_UNSEEN);
 	}
 	spin_unlock_bh(&a->lock);
 	return err;
@@ -517,11 +538,21 @@ int rdlock_handle_release(struct rdlock *l)
 
 	spin_lock_bh(&a->lock);
 	if (l->state == RDLOCK_FD_HELD)
-		handle_withdraw(l, true);
+		handle_withdraw(l, WITHDRAW_RELEASE);
 	else
 		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
 	spin_unlock_bh(&a->lock);
 	return err;
+}
+
+void rdlock_handle_undo(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+
+	spin_lock_bh(&a->lock);
+	if (l->state == RDLOCK_FD_HELD)
+		handle_withdraw(l, WITHDRAW_UNSEEN);
+	spin_unlock_bh(&a->lock);
 }
 
 bool rdlock_handle_valid(struct rdlock *l)
@@ -552,7 +583,7 @@ void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out)
 	out->out_state = l->state;
 	out->out_kind = a->core.kind;
 	out->out_value_size = a->ask.value_size;
-	out->out_open_flags = a->ask.flags & RDLOCK_OPEN_STICKY;
+	out->out_open_flags = a->ask.flags & (RDLOCK_OPEN_STICKY | RDLOCK_OPEN_ROBUST);
 	out->out_instance = READ_ONCE(a->space->instance);
 	if (l->state == RDLOCK_FD_HELD || l->state == RDLOCK_FD_GRANTED) {
 		out->out_mode = l->mode;

@@ -34,6 +34,7 @@ struct rdlock_space;
  * @value: of the lock, as it came with the grant or as the owner wants it. Protected by agent->lock.
  * @dirty: the owner has changed @value. Protected by agent->lock.
  * @converting: the owner waits for another mode. Protected by agent->lock; read without it by the sleeper.
+ * @saying: the owner has said that the lock is consistent, the home does not know yet. Protected likewise.
  * @node: in agent->queue while PENDING, in agent->users while GRANTED or HELD. Protected by agent->lock.
  * @all: in agent->handles. Protected by agent->lock.
  * @wq: the sleeper and pollers
@@ -56,6 +57,7 @@ struct rdlock {
 	u8 value[RDL_VALUE_MAX];
 	bool dirty;
 	bool converting;
+	bool saying;
 	struct list_head node;
 	struct list_head all;
 	wait_queue_head_t wq;
@@ -82,23 +84,31 @@ void rdlock_handle_close(struct rdlock *l);
 #define RDLOCK_REQ_INTERRUPTIBLE (1 << 1)	/* -ERESTARTSYS on any signal; else killable */
 #define RDLOCK_REQ_NOWAIT	 (1 << 2)	/* queue it, -EAGAIN, the result by poll and the next call */
 
-/* Context: process; sleeps without NOWAIT. @g is written on success only. */
+/* Context: process; sleeps without NOWAIT. @g is written on success, and with -EOWNERDEAD: then it is held, too. */
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g);
 int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
 /* 0; -ENOENT: no asynchronous request, none granted and unfetched. */
 int rdlock_request_cancel(struct rdlock *l);
 /* What follows: 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock, but for convert. */
 int rdlock_handle_release(struct rdlock *l);
+/* As if it had not been acquired: nobody has seen the grant. */
+void rdlock_handle_undo(struct rdlock *l);
 /* held.c: also -EOPNOTSUPP, -EDEADLK, -EAGAIN. Context: process, sleeps. @g is written on success only. */
 int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g);
 /* Copies at most @size bytes. The value's size, or -EOPNOTSUPP: the lock has none. */
 int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size);
 /* Exactly the lock's size, else -EINVAL; -EPERM also if it is held shared. */
 int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size);
+/* held.c: of a robust lock whose owner died; -EINVAL it is none, or is not held exclusively. Context: process, sleeps. */
+int rdlock_handle_consistent(struct rdlock *l);
+/* held.c: a robust lock that is not recoverable is usable again; of one that is, nothing. Context: process, sleeps. */
+int rdlock_lock_reset(struct rdlock_space *space, const void *key, u32 len, ktime_t deadline);
 bool rdlock_handle_valid(struct rdlock *l);
 __poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt);
 void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out);
 
+/* What to say when a deadline passed: was it the lock, or the home? */
+int rdlock_timeout_error(struct rdlock_space *space);
 /* Sleep on @wq until @cond(@arg), a signal, or @deadline (absolute, CLOCK_MONOTONIC): 0, -ERESTARTSYS, -ETIMEDOUT. */
 int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg, ktime_t deadline, bool interruptible);
 

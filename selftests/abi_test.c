@@ -48,6 +48,8 @@ AT(rdlock_status, out_token, 24);
 AT(rdlock_status, out_value_size, 40);
 SIZE(rdlock_convert, 32);
 AT(rdlock_convert, out_token, 16);
+SIZE(rdlock_lock_reset, 88);
+AT(rdlock_lock_reset, key, 24);
 SIZE(rdlock_value, 80);
 AT(rdlock_value, value, 16);
 SIZE(rdlock_counter_open, 88);
@@ -56,7 +58,8 @@ SIZE(rdlock_counter_op, 48);
 AT(rdlock_counter_op, deadline, 16);
 AT(rdlock_counter_op, out_old, 40);
 static_assert(RDLOCK_IOC_INFO == 0xd700 && RDLOCK_IOC_SPACE_OPEN == 0xd706 && RDLOCK_IOC_LOCK_OPEN == 0xd721 &&
-	      RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_VALUE_SET == 0xd746 &&
+	      RDLOCK_IOC_LOCK_RESET == 0xd723 && RDLOCK_IOC_ACQUIRE == 0xd740 && RDLOCK_IOC_VALUE_SET == 0xd746 &&
+	      RDLOCK_IOC_CONSISTENT == 0xd747 &&
 	      RDLOCK_IOC_COUNTER_READ == 0xd762, "command numbers");
 
 #define CREATED "abi.create"
@@ -252,6 +255,15 @@ static void fill_value(void *p)
 	memcpy(arg->value, "12345678", 8);
 }
 
+static void fill_reset(void *p)
+{
+	struct rdlock_lock_reset *arg = p;
+
+	arg->deadline = in_ms(5000);
+	arg->key_len = 6;
+	memcpy(arg->key, "nobody", 6);
+}
+
 static void fill_none(void *p)
 {
 }
@@ -347,7 +359,7 @@ static const struct op ops[] = {
 		.min = offsetof(struct rdlock_space_stat, out_wait),
 	}, {
 		OP(RDLOCK_IOC_LOCK_OPEN, rdlock_lock_open), .fd = SPACE, KEY(rdlock_lock_open), .opens = true,
-		.known = RDLOCK_OPEN_NONBLOCK | RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY,
+		.known = RDLOCK_OPEN_NONBLOCK | RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY | RDLOCK_OPEN_ROBUST,
 		.min = offsetof(struct rdlock_lock_open, value_size),
 		.zero = { offsetof(struct rdlock_lock_open, reserved) }, .fill = fill_lock_open,
 	}, {
@@ -364,6 +376,13 @@ static const struct op ops[] = {
 	}, {
 		OP(RDLOCK_IOC_CANCEL, rdlock_release), .fd = LOCK, .ret = -ENOENT, .fill = fill_none,
 		.after = after_idle,
+	}, {
+		/* Of a lock that is not robust: what it does with one is robust_test.c's. */
+		OP(RDLOCK_IOC_CONSISTENT, rdlock_release), .fd = LOCK, .ret = -EINVAL,
+		.prepare = prepare_release, .fill = fill_none, .after = after_convert,
+	}, {
+		OP(RDLOCK_IOC_LOCK_RESET, rdlock_lock_reset), .fd = SPACE, KEY(rdlock_lock_reset), .ret = -ENOENT,
+		.zero = { offsetof(struct rdlock_lock_reset, reserved) }, .fill = fill_reset,
 	}, {
 		OP(RDLOCK_IOC_STATUS, rdlock_status), .fd = LOCK, .fill = fill_none, .out = { { 8, 40 } },
 		.min = offsetof(struct rdlock_status, out_value_size), .after = after_idle,

@@ -182,7 +182,7 @@ static inline int lock_acquire_mode(int lock, uint32_t mode, uint32_t flags, uin
 	arg.flags = flags;
 	arg.deadline = deadline;
 	ret = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
-	if (!ret && token)
+	if ((!ret || ret == -EOWNERDEAD) && token)
 		*token = arg.out_token;
 	return ret;
 }
@@ -233,6 +233,34 @@ static inline int lock_release(int lock)
 	struct rdlock_release arg = { .size = sizeof(arg) };
 
 	return call(lock, RDLOCK_IOC_RELEASE, &arg);
+}
+
+static inline int lock_consistent(int lock)
+{
+	struct rdlock_release arg = { .size = sizeof(arg) };
+
+	return call(lock, RDLOCK_IOC_CONSISTENT, &arg);
+}
+
+static inline int lock_reset(int space, const char *key)
+{
+	struct rdlock_lock_reset arg = { .size = sizeof(arg), .key_len = strlen(key), .deadline = in_ms(5000) };
+
+	memcpy(arg.key, key, strlen(key));
+	return call(space, RDLOCK_IOC_LOCK_RESET, &arg);
+}
+
+/* A robust lock of @kind whose owner has died: by closing what it held. The fd holds nothing. */
+static inline int lock_of_dead(int space, const char *key, uint32_t kind)
+{
+	int lock = lock_open_as(space, key, kind, 0, RDLOCK_OPEN_ROBUST);
+	int dead = lock_open_as(space, key, kind, 0, RDLOCK_OPEN_ROBUST);
+
+	REQUIRE_TRUE(lock >= 0 && dead >= 0);
+	REQUIRE(call(dead, RDLOCK_IOC_ACQUIRE, &(struct rdlock_acquire){
+		.size = sizeof(struct rdlock_acquire), .mode = RDLOCK_MODE_EXCLUSIVE, .deadline = in_ms(5000) }), 0);
+	close(dead);
+	return lock;
 }
 
 static inline int lock_cancel(int lock)

@@ -364,6 +364,40 @@ static int sets_value(const struct fail_case *c)
 	return lock_value_set(mine, "12345678", 8);
 }
 
+static void has_died(const struct fail_case *c)
+{
+	has_space(c);
+	mine = lock_of_dead(space, "r", RDLOCK_KIND_FAIR);
+	REQUIRE(lock_acquire(mine, 0, in_ms(5000), NULL), -EOWNERDEAD);
+}
+
+static int makes_consistent(const struct fail_case *c)
+{
+	return lock_consistent(mine);
+}
+
+/* Who closes what it holds dies, and the home keeps the key for it. */
+static void leaves_robust(const struct fail_case *c)
+{
+	EXPECT(lock_release(mine), 0);
+	closes_all(c);
+}
+
+static void has_ruined(const struct fail_case *c)
+{
+	has_died(c);
+	REQUIRE(lock_release(mine), 0);
+	REQUIRE(lock_acquire(mine, 0, in_ms(5000), NULL), -ENOTRECOVERABLE);
+}
+
+static int resets(const struct fail_case *c)
+{
+	return lock_reset(space, "r");
+}
+
+FAIL_NTH(RDLOCK_IOC_CONSISTENT, any_consistent, .prepare = has_died, .run = makes_consistent, .undo = leaves_robust,
+	 .firm = true, .once = true)
+FAIL_NTH(RDLOCK_IOC_LOCK_RESET, any_lock_reset, .prepare = has_ruined, .run = resets, .undo = closes_all, .needs = 1)
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_fair, .prepare = has_space, .run = opens_fair, .undo = closes_all,
 	 .needs = 3)
 FAIL_NTH(RDLOCK_IOC_CONVERT, any_convert, .prepare = has_fair, .run = converts, .undo = closes_all, .firm = true,

@@ -64,11 +64,22 @@
 	X(44, CLOSE_FORGETS,	"a lock is closed by the only node that knows its value") \
 	X(46, TORN_TAKEN,	"a slot that was read while it was written is believed")
 
+/* Faults of robust locks: worlds of those must catch them. */
+#define RDL_ROBUST_BUSTS(X) \
+	X(60, TOLD_ONCE,	"robust: a dead owner is told of to one user of a node only") \
+	X(61, REPORT_LOST,	"robust: the claim does not bring what the owner said") \
+	X(62, NOT_HELD_BACK,	"robust: the lock is given on before the home knows what its owner said") \
+	X(63, RUIN_FORGOTTEN,	"robust: a rebuild makes a lock recoverable again") \
+	X(64, REPORT_AGAIN,	"robust: a report that the home has taken is claimed again") \
+	X(65, RUIN_GRANTED,	"robust: who waits for a lock that is not recoverable goes on waiting") \
+	X(66, NOTICE_FORGOTTEN,	"robust: a rebuild forgets that an owner died")
+
 enum rdl_bust {
 #define RDL_BUST_ENUM(n, name, what) RDL_BUST_##name = n,
 	RDL_BUSTS(RDL_BUST_ENUM)
 	RDL_QUEUE_BUSTS(RDL_BUST_ENUM)
 	RDL_WORLD_BUSTS(RDL_BUST_ENUM)
+	RDL_ROBUST_BUSTS(RDL_BUST_ENUM)
 #undef RDL_BUST_ENUM
 };
 

@@ -63,7 +63,7 @@ static const char *spin_users(const struct rdl_lock *l)
 		return "user and token disagree";
 	if (l->users && l->st != RDL_ST_HELD)
 		return "user without the lock";
-	if (l->st == RDL_ST_HELD && !l->users && !l->nq && !l->relf)
+	if (l->st == RDL_ST_HELD && !l->users && !l->nq && !l->relf && !rdl_holds_back(l))
 		return "held for nobody";
 	if ((l->st == RDL_ST_WAIT || l->st == RDL_ST_TRY) && !l->nq)
 		return "waits for nobody";
@@ -114,5 +114,7 @@ const char *rdl_check(const struct rdl_lock *l)
 	if (l->st >= RDL_NR_STATES || !(ops->states >> l->st & 1))
 		return "state unknown to the kind";
 	err = check_ranges(l);
+	if (!err)
+		err = rdl_robust_check(l);
 	return err ? err : ops->check(l);
 }

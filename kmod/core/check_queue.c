@@ -74,7 +74,7 @@ static const char *users(const struct rdl_lock *l)
 		return "user without the lock";
 	if (l->users > 1 && q->mode != RDL_MODE_S)
 		return "several writers";
-	if (l->st == RDL_ST_HELD && !l->users && !l->nq && !l->relf && l->frz == RDL_FRZ_RUN)
+	if (l->st == RDL_ST_HELD && !l->users && !l->nq && !l->relf && l->frz == RDL_FRZ_RUN && !rdl_holds_back(l))
 		return "held for nobody";
 	if (IN(l, ST(WANT)) && !l->nq)
 		return "waits for nobody";

@@ -71,8 +71,8 @@ int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 
 /*
  * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one
- * waiter of each end, sends at most ROLL and CONSISTENT (a CLAIM excludes both), and sets at most
- * one timer.
+ * waiter of each end (or fails all), sends at most ROLL and CONSISTENT (a CLAIM excludes both), and
+ * sets at most one timer.
  */
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {
@@ -121,7 +121,7 @@ void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget)
 	l->kind = kind == RDL_KIND_DEFAULT ? RDL_KIND_SPIN : kind;
 	l->node = node;
 	l->budget = budget;
-	rdl_epoch_begins(l, epoch, false);
+	rdl_epoch_begins(l, epoch, 0, NULL);
 }
 
 /* Is there an operation in flight that @op can be the end of? */
@@ -141,6 +141,9 @@ static bool pending(const struct rdl_lock *l, u8 op)
 
 void rdl_lock_props(struct rdl_lock *l, u8 props, u32 seed)
 {
+	l->robust = !!(props & RDL_P_ROBUST);
+	if (l->kind == RDL_KIND_SPIN)
+		return;
 	/* Nobody could ask an owner of kind ticket to give an idle lock back. */
 	l->q.props = l->kind == RDL_KIND_TICKET ? props & ~RDL_P_STICKY : props;
 	l->q.seed = seed;
@@ -204,7 +207,16 @@ int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 		return err;
 	if (ev->type == RDL_EV_TIMER)
 		l->armed = 0;
-	return cell->fn(l, ev, acts);
+	if (l->robust) {
+		err = rdl_robust_event(l, ev, acts);
+		if (err <= 0)
+			return err;
+	}
+	err = cell->fn(l, ev, acts);
+	/* Only a recovery takes a report to the home. */
+	if (!err && l->report && (ev->flags & RDL_F_LINK))
+		rdl_roll(l, acts);
+	return err;
 }
 
 bool rdl_ambiguous(const struct rdl_lock *l)

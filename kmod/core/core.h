@@ -106,7 +106,8 @@ enum rdl_state {
 	X(ANSWER,  "message of a node: what became of the probe") \
 	X(DOWN,    "the only local user goes from exclusive to shared; from now on it only reads") \
 	X(UP,      "the only local user wants to go from shared to exclusive") \
-	X(SHED,    "nothing that is idle shall be kept")
+	X(SHED,    "nothing that is idle shall be kept") \
+	X(REPORT,  "of a robust lock: its owner, or who resets it, says what has become of it")
 
 enum rdl_event_type {
 #define RDL_EVENT_ENUM(name, meaning) RDL_EV_##name,
@@ -138,7 +139,18 @@ enum rdl_outcome {
 /* Properties of a lock, fixed by its first opener; every opener gets the same. */
 #define RDL_P_STICKY	0x1	/* an idle exclusive grant is kept until another node asks */
 #define RDL_P_VALUE	0x2	/* has a value block */
-#define RDL_P_ALL	0x3
+#define RDL_P_ROBUST	0x4	/* a dead owner is told of until an owner says that what the lock guards is whole again */
+#define RDL_P_ALL	0x7
+
+/* What is said of a robust lock, and goes to the home with the claim of the next recovery; see robust.c. */
+enum rdl_report {
+	RDL_REPORT_NONE,
+	RDL_REPORT_CONSISTENT,	/* the exclusive owner: it is whole again */
+	RDL_REPORT_FAILED,	/* the exclusive owner, which was told of a death, leaves without having said so */
+	RDL_REPORT_DIED,	/* the exclusive owner went without a release */
+	RDL_REPORT_RESET,	/* an administrator: what is not recoverable shall be usable again */
+	RDL_NR_REPORTS,
+};
 
 /* What goes from node to node: GRANT, HINT, PROBE, ANSWER. The epoch is the event's or the action's. */
 struct rdl_peer {
@@ -213,6 +225,10 @@ struct rdl_lock {
 	u8 stale_io;		/* the operation in flight belongs to a lost session: ignore its end */
 	u8 landing;		/* an operation may still land, no new link has replaced its own */
 	u8 armed;		/* a TIMER was asked for and has not come */
+	u8 robust;		/* fixed */
+	u8 dead;		/* robust: RDL_VF_DEAD as the home said at the beginning of this epoch */
+	u8 report;		/* robust: enum rdl_report, to be claimed in the next recovery */
+	u8 said;		/* robust: the one that is in the claim; the home has taken it when it has rebuilt the word */
 	u16 node;		/* own id, fixed for a session */
 	u16 loc;		/* local sequence under this node grant */
 	u16 budget;		/* local hand-overs allowed per node grant; 0: none */
@@ -232,6 +248,8 @@ struct rdl_lock {
 #define RDL_VF_NOTRECOVERABLE	0x4
 #define RDL_VF_MAYBE_DIED	0x8
 #define RDL_VF_ALL		0xf
+/* Those of a robust lock that the home keeps, and says at the beginning of each epoch. */
+#define RDL_VF_DEAD		(RDL_VF_OWNER_DIED | RDL_VF_NOTRECOVERABLE)
 
 /* Flags of every event. */
 #define RDL_F_LEASE	0x1	/* the lease is valid and leaves the margin: grants may be delivered */
@@ -253,9 +271,10 @@ struct rdl_event {
 		u32 ticket;
 		u32 pred;	/* node id + 1 of the exclusive ticket before, if a HINT is to be sent to it; 0: none */
 		u32 succ;	/* mcs: node id + 1 of the ticket behind, 0: none */
-		u32 vflags;
+		u32 vflags;	/* LINK_UP, REJOIN: RDL_VF_DEAD */
 		u64 ver;	/* of the value that came with it */
 	} rebuilt;
+	u8 report;		/* REL, REPORT: enum rdl_report */
 	/* The rest only for kinds with a queue. */
 	u8 op;			/* OP: RDL_ACT_POST_* that ended, 0: the one on the word */
 	u8 mode;		/* ACQ: enum rdl_mode wanted; RDL_MODE_NL means X */
@@ -292,13 +311,14 @@ enum rdl_action_type {
 	RDL_ACT_PARK,		/* keep the value that came with the event for a TAKE to come; one per lock */
 	RDL_ACT_CONVERTED,	/* DOWN or UP done: val = token, mode = the new one */
 	RDL_ACT_CONVERT_FAILED,	/* nothing changed for the user: arg = positive errno; DOWN: a writer again */
+	RDL_ACT_FAIL_ALL,	/* every waiter fails: arg = positive errno */
 	RDL_NR_ACTIONS,
 };
 
 /* POST_FAA: on the same queue pair, before it, the copy of the value is written into the body, with @ver and vflags. */
 #define RDL_POST_VALUE	0x1
 
-#define RDL_GRANT_OWNER_DIED	0x1	/* the previous owner's node died holding the lock */
+#define RDL_GRANT_OWNER_DIED	0x1	/* the previous owner's node died holding the lock; robust: an owner died */
 #define RDL_GRANT_LOCAL		0x2	/* handed over within the node, no network operation */
 #define RDL_GRANT_VALUE_INVALID	0x4	/* the value may be older than the last owner left it */
 #define RDL_GRANT_MAYBE_DIED	0x8	/* nobody can say whether a node that left held the lock */
@@ -313,6 +333,7 @@ struct rdl_claim {
 	u32 handed_ticket;
 	u64 ver;
 	u32 vflags;
+	u8 report;		/* enum rdl_report */
 };
 
 struct rdl_action {
@@ -346,7 +367,7 @@ struct rdl_stat {
 /* ---- a node's side ---- */
 
 void rdl_lock_init(struct rdl_lock *l, u8 kind, u16 node, u32 epoch, u16 budget);
-/* Kinds with a queue, after rdl_lock_init(): @props RDL_P_*, @seed of rdl_slot_seed(). */
+/* After rdl_lock_init(): @props RDL_P_*, @seed of rdl_slot_seed(). */
 void rdl_lock_props(struct rdl_lock *l, u8 props, u32 seed);
 /**
  * rdl_step - one event
@@ -361,6 +382,8 @@ void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat);
 bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n);
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
+/* Is there a report that the home has not taken yet? */
+bool rdl_reports(const struct rdl_lock *l);
 /* Nothing held, wanted or in flight: may be closed. */
 bool rdl_idle(const struct rdl_lock *l);
 const char *rdl_state_name(unsigned int st);
@@ -390,8 +413,8 @@ void rdl_msg_get_stat(const struct rdl_msg *msg, struct rdl_stat *stat);
  *
  * The shell allocates it, freezes the word (a loopback CAS loop w -> w|F), sends FREEZE to every live opener, feeds
  * claims and departures, and when rdl_recover_ready() calls rdl_recover_finish(), writes @word by a loopback CAS loop,
- * then sends each claimer its @reply. For kinds with a queue it fills in seed, ver, vflags, body_bad and settled before
- * rdl_recover_finish(), and writes body and slots before the word.
+ * then sends each claimer its @reply. Before rdl_recover_finish() it fills in props and dead, for kinds with a queue
+ * also seed, ver, vflags, body_bad and settled; of those it writes body and slots before the word.
  */
 struct rdl_recover {
 	u8 kind;
@@ -404,6 +427,8 @@ struct rdl_recover {
 	u64 expect[RDL_MAX_NODES / 64];	/* openers whose claim has not come */
 	u64 claimed[RDL_MAX_NODES / 64];
 	u16 n;			/* tickets given out */
+	u8 props;		/* in: RDL_P_* */
+	u8 dead;		/* in, out: robust: RDL_VF_DEAD */
 	/* Kinds with a queue. */
 	u8 settled;		/* RDL_VF_* that CONSISTENT named */
 	u8 vflags;		/* in: of the body; out: of the new body */

@@ -23,26 +23,33 @@
 #include "kind.h"
 
 /* The epoch changes under a lock of which nothing is held here. */
-void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, bool a)
+void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, u32 vflags, struct rdl_acts *acts)
 {
 	l->epoch = epoch;
 	l->frz = RDL_FRZ_RUN;
 	l->is_void = 0;
 	l->rolled = 0;
-	rdl_kind_ops(l->kind)->begin(l, a);
+	if (l->robust)
+		vflags = rdl_robust_begins(l, vflags, acts);
+	rdl_kind_ops(l->kind)->begin(l, vflags);
 }
 
-/* Nothing in flight any more: answer the FREEZE. A claim that is asked for again is the same. */
-static void claim(struct rdl_lock *l, struct rdl_acts *acts)
+/* Nothing in flight any more: answer the FREEZE. A claim that is asked for again (not @first) is the same. */
+static void claim(struct rdl_lock *l, struct rdl_acts *acts, bool first)
 {
 	struct rdl_claim c = { .what = RDL_CLAIM_NONE };
 	struct rdl_action *a;
 
 	l->landing = 0;
+	if (first) {
+		l->said = l->report;
+		l->report = RDL_REPORT_NONE;
+	}
 	rdl_kind_ops(l->kind)->claim(l, &c, acts);
 	l->frz = RDL_FRZ_CLAIMED;
 	if (rdl_bust(HOLD_FORGOTTEN) && c.what == RDL_CLAIM_HOLD)
 		c = (struct rdl_claim){ .what = RDL_CLAIM_NONE };
+	c.report = rdl_bust(REPORT_LOST) ? RDL_REPORT_NONE : l->said;
 	a = rdl_act(acts, RDL_ACT_CLAIM);
 	a->epoch = l->epoch;
 	a->claim = c;
@@ -57,7 +64,7 @@ static bool in_flight(const struct rdl_lock *l)
 void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts)
 {
 	if (l->frz == RDL_FRZ_FREEZING && !in_flight(l) && !l->landing)
-		claim(l, acts);
+		claim(l, acts, true);
 }
 
 /*
@@ -85,6 +92,8 @@ void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts)
 
 int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
+	bool first;
+
 	if (in_flight(l) || (l->landing && !rdl_bust(AMBIG_CLAIMED))) {
 		l->frz = RDL_FRZ_FREEZING;
 		if (rdl_bust(NO_DRAIN) && l->io) {
@@ -96,9 +105,11 @@ int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 		}
 		return 0;
 	}
+	/* Of a newer epoch: the home has taken what the claim before this one said. */
+	first = l->frz != RDL_FRZ_CLAIMED || (ev->epoch > l->epoch && !rdl_bust(REPORT_AGAIN));
 	if (ev->epoch > l->epoch)
 		rdl_kind_ops(l->kind)->missed(l, ev->epoch);
-	claim(l, acts);
+	claim(l, acts, first);
 	return 0;
 }
 
@@ -122,6 +133,9 @@ int rdl_lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 	l->relf = 0;
 	l->is_void = 0;
 	l->attention = RDL_ATT_NONE;
+	l->dead = 0;
+	l->report = RDL_REPORT_NONE;
+	l->said = RDL_REPORT_NONE;
 	l->landing = 0;
 	l->stale_io = !!l->io;
 	return 0;

@@ -63,11 +63,16 @@ struct rdl_kind_ops {
 
 extern const struct rdl_kind_ops rdl_spin, rdl_fair, rdl_ticket, rdl_mcs;
 
+extern const struct rdl_cell rdl_report_cells[RDL_NR_STATES];
+
 const char *rdl_spin_check(const struct rdl_lock *l);
 
 /* NULL: the kind has no such state, or knows no such event. */
 static inline const struct rdl_cell *rdl_cell(const struct rdl_kind_ops *ops, unsigned int st, unsigned int ev)
 {
+	/* The same in every state of every kind. */
+	if (ev == RDL_EV_REPORT && st < RDL_NR_STATES && (ops->states >> st & 1))
+		return &rdl_report_cells[st];
 	if (st >= RDL_NR_STATES || ev >= RDL_NR_EVENTS || !(ops->states >> st & 1) || !(ops->events >> ev & 1))
 		return NULL;
 	return &ops->table[st][ev];
@@ -89,7 +94,8 @@ void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type);
 
 /* ---- door.c: recovery and loss ---- */
 
-void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, bool a);
+/* @vflags: of the rebuilt lock; @acts: NULL: nobody can be told now that it is not recoverable */
+void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, u32 vflags, struct rdl_acts *acts);
 void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts);
 void rdl_doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts);
@@ -98,6 +104,20 @@ int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 int rdl_new_link_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 int rdl_lose(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 int rdl_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+
+/* ---- robust.c ---- */
+
+/* 1: go on to the table; 0: that was all. */
+int rdl_robust_event(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
+/* The flags that are the word's and the value's; the others are kept. */
+u32 rdl_robust_begins(struct rdl_lock *l, u32 vflags, struct rdl_acts *acts);
+/* Must the grant stay where it is until the home has taken what its owner said? */
+bool rdl_holds_back(const struct rdl_lock *l);
+/* What every grant of this epoch tells: RDL_GRANT_*. */
+u32 rdl_robust_tells(struct rdl_lock *l);
+const char *rdl_robust_check(const struct rdl_lock *l);
+/* The home's side: @died: an exclusive owner is dead. */
+void rdl_robust_judge(struct rdl_recover *r, bool died);
 
 /* ---- recover.c ---- */
 

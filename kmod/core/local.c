@@ -27,7 +27,7 @@ void rdl_deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 	}
 	a = rdl_act(acts, RDL_ACT_DELIVER);
 	a->val = l->token;
-	a->arg = flags;
+	a->arg = flags | rdl_robust_tells(l);
 	if ((flags & RDL_GRANT_OWNER_DIED) && (ev->flags & RDL_F_LINK))
 		rdl_act_msg(l, acts, RDL_ACT_CONSISTENT);
 }
@@ -35,7 +35,7 @@ void rdl_deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 /* Local hand-over, if budget, token space and lease allow it. */
 bool rdl_hand_over(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (!l->nq || l->loc >= RDL_LOC_MAX || !rdl_lease_ok(ev) || l->frz != RDL_FRZ_RUN)
+	if (!l->nq || l->loc >= RDL_LOC_MAX || !rdl_lease_ok(ev) || l->frz != RDL_FRZ_RUN || rdl_holds_back(l))
 		return false;
 	if (l->handovers >= l->budget && !rdl_bust(BUDGET_IGNORED))
 		return false;

@@ -162,6 +162,8 @@ static bool opened_ok(const struct rdl_msg_opened *p, bool refused)
 	if (refused)
 		return true;
 	/* Every kind but spin reads the body, fair also the board behind it. */
+	if (p->vflags & ~(p->props & RDL_P_ROBUST ? RDL_VF_DEAD : 0))
+		return false;
 	if (with_body != !!body || with_board != !!p->slots || !!size != !!(p->props & RDL_P_VALUE))
 		return false;
 	return addr && !(addr & 7) && !(body & 7);
@@ -171,7 +173,7 @@ static bool claim_ok(const struct rdl_msg_claim *p)
 {
 	return what_ok(p->what, p->mode) && le32_to_cpu(p->nx) <= CLAIM_NX_MAX &&
 	       !(le32_to_cpu(p->handed_epoch) >> EPOCH_BITS) && ticket_ok(le32_to_cpu(p->handed_ticket)) &&
-	       !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL) && zero(p->reserved, sizeof(p->reserved)) &&
+	       !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL) && p->report < RDL_NR_REPORTS && !p->reserved &&
 	       !(le32_to_cpu(p->ticket_epoch) >> EPOCH_BITS);
 }
 
@@ -275,6 +277,7 @@ void rdl_msg_put_claim(struct rdl_msg *msg, const struct rdl_claim *c)
 	p->ver = cpu_to_le64(c->ver);
 	p->vflags = cpu_to_le32(c->vflags);
 	p->ticket_epoch = cpu_to_le32(c->ticket_epoch);
+	p->report = c->report;
 }
 
 void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c)
@@ -291,6 +294,7 @@ void rdl_msg_get_claim(const struct rdl_msg *msg, struct rdl_claim *c)
 	c->ver = le64_to_cpu(p->ver);
 	c->vflags = le32_to_cpu(p->vflags);
 	c->ticket_epoch = le32_to_cpu(p->ticket_epoch);
+	c->report = p->report;
 }
 
 void rdl_msg_put_rebuilt(struct rdl_msg *msg, const struct rdl_rebuilt *r)

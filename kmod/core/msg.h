@@ -12,7 +12,7 @@
 #include "plat.h"
 
 #define RDL_MSG_MAGIC	0x6c72	/* "rl" */
-#define RDL_MSG_VERSION	2
+#define RDL_MSG_VERSION	3
 #define RDL_MSG_MAX	512	/* bytes of the longest message, header included; the size of a receive buffer */
 
 /* X(NAME, value, payload struct or empty, direction) ; the list makes the enum, the names and the length table */
@@ -28,7 +28,8 @@
 	X(FREEZE,	8,  rdl_msg_empty)	/* home -> opener: table, lock, E of the epoch that ends */ \
 	X(CLAIM,	9,  rdl_msg_claim)	/* opener -> home: table, lock, E that ends */ \
 	X(REBUILT,	10, rdl_msg_rebuilt)	/* home -> opener: table, lock, E that begins */ \
-	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: tickets run out */ \
+	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: recover it, tickets run out, or its \
+						 * next claim has something to say of a robust lock */ \
 	X(CONSISTENT,	12, rdl_msg_empty)	/* holder -> home: table, lock, E: dead owner told of */ \
 	X(BYE,		13, rdl_msg_empty)	/* both: planned end of the session */ \
 	X(BYE_ACK,	14, rdl_msg_empty)	/* home -> node: what the node had open is closed */ \
@@ -112,7 +113,9 @@ enum rdl_obj {
 #define RDL_OPEN_STICKY		0x2	/* an idle owner shall keep the lock */
 #define RDL_OPEN_NOT_STICKY	0x4	/* it shall not; neither of the two: as the kind has it, or as it is */
 #define RDL_OPEN_EXACT		0x8	/* opened before: kind, value_size and stickiness must be as named */
-#define RDL_OPEN_ALL		0xf
+#define RDL_OPEN_ROBUST		0x10	/* it is robust; without, it is not */
+#define RDL_OPEN_EXISTING	0x20	/* as it is, whatever the other flags say; it is not made */
+#define RDL_OPEN_ALL		0x3f
 
 struct rdl_msg_open {
 	u8 obj;			/* enum rdl_obj */
@@ -137,7 +140,8 @@ struct rdl_msg_opened {
 	__le16 value_size;
 	u8 kind;
 	u8 props;		/* RDL_P_* */
-	u8 reserved[6];
+	u8 vflags;		/* robust: RDL_VF_DEAD in epoch E */
+	u8 reserved[5];
 };
 
 enum rdl_claim_what {
@@ -150,7 +154,8 @@ enum rdl_claim_what {
 struct rdl_msg_claim {
 	u8 what;		/* enum rdl_claim_what */
 	u8 mode;		/* enum rdl_mode; RDL_MODE_NL with NONE */
-	u8 reserved[2];
+	u8 report;		/* enum rdl_report */
+	u8 reserved;
 	__le32 nx;		/* X tickets of the sender counted in the frozen word */
 	__le32 handed_epoch;
 	__le32 handed_ticket;

@@ -164,6 +164,6 @@ void rdl_take_rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	}
 	if (ev->rebuilt.ver == q->ver)
 		q->dirty = 0;
-	q->vflags = ev->rebuilt.vflags & RDL_VF_ALL;
+	q->vflags = ev->rebuilt.vflags & RDL_VF_ALL & ~l->dead;
 	q->noted &= q->vflags;
 }

@@ -244,7 +244,7 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	struct rdl_action *a = rdl_act(acts, RDL_ACT_DELIVER);
 
 	RDL_ASSERT(n && l->nq >= n);
-	a->arg = q->fresh ? 0 : RDL_GRANT_LOCAL;
+	a->arg = rdl_robust_tells(l) | (q->fresh ? 0 : RDL_GRANT_LOCAL);
 	a->n = n;
 	a->mode = q->mode;
 	if (died & RDL_VF_OWNER_DIED)

@@ -56,7 +56,8 @@ static bool claim_equal(const struct rdl_claim *a, const struct rdl_claim *b)
 {
 	return a->what == b->what && a->mode == b->mode && a->ticket == b->ticket && a->nx == b->nx &&
 	       a->ticket_epoch == b->ticket_epoch && a->handed_epoch == b->handed_epoch &&
-	       a->handed_ticket == b->handed_ticket && a->ver <= b->ver && !(b->vflags & ~a->vflags);
+	       a->handed_ticket == b->handed_ticket && a->ver <= b->ver && !(b->vflags & ~a->vflags) &&
+	       a->report == b->report;
 }
 
 int rdl_recover_claim(struct rdl_recover *r, u16 node, u32 epoch, const struct rdl_claim *c)
@@ -124,9 +125,10 @@ void rdl_spin_finish(struct rdl_recover *r)
 	bool hold = claimed && r->claim[owner - 1].what == RDL_CLAIM_HOLD;
 	/* An owner that cannot answer is dead, whatever brought the home to recover. */
 	bool died = owner && !claimed && !rdl_bust(DEATH_UNTOLD);
-	bool a = (rdl_w_attention(r->frozen) && !r->clear_attention) || died;
+	bool a = (rdl_w_attention(r->frozen) && !r->clear_attention) || (died && !(r->props & RDL_P_ROBUST));
 	u16 node;
 
+	rdl_robust_judge(r, died);
 	r->n = hold;
 	if (rdl_bust(DEAD_OWNER_KEPT) && owner && !claimed)
 		hold = true;
@@ -140,6 +142,6 @@ void rdl_spin_finish(struct rdl_recover *r)
 			continue;
 		reply->what = r->claim[node].what;
 		reply->mode = r->claim[node].mode;
-		reply->vflags = a ? RDL_VF_OWNER_DIED : 0;
+		reply->vflags = (a ? RDL_VF_OWNER_DIED : 0) | r->dead;
 	}
 }

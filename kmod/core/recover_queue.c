@@ -150,15 +150,25 @@ static u64 word(const struct rdl_recover *r)
 	return rdl_w_pack(r->n, x, s, r->epoch_new, r->vflags, false);
 }
 
+/* A robust lock's notice is not the body's; and where it is the only one, there is nothing else to be settled. */
+static u8 death_flags(const struct rdl_recover *r)
+{
+	if (!(r->props & RDL_P_ROBUST))
+		return RDL_VF_OWNER_DIED | RDL_VF_VALUE_INVALID;
+	return r->props & RDL_P_VALUE ? RDL_VF_VALUE_INVALID : 0;
+}
+
 void rdl_queue_finish(struct rdl_recover *r)
 {
+	bool died = owner_died(r) && !rdl_bust(DEATH_UNTOLD);
 	u16 node;
 
 	sort(r);
 	r->vflags &= ~r->settled;
 	newest_value(r);
-	if (owner_died(r) && !rdl_bust(DEATH_UNTOLD))
-		r->vflags |= RDL_VF_OWNER_DIED | RDL_VF_VALUE_INVALID;
+	if (died)
+		r->vflags |= death_flags(r);
+	rdl_robust_judge(r, died);
 	tickets(r);
 	for (node = 0; node < RDL_MAX_NODES; node++) {
 		struct rdl_rebuilt *reply = &r->reply[node];
@@ -167,7 +177,7 @@ void rdl_queue_finish(struct rdl_recover *r)
 			continue;
 		reply->what = r->claim[node].what;
 		reply->mode = r->claim[node].mode;
-		reply->vflags = r->vflags;
+		reply->vflags = r->vflags | r->dead;
 		reply->ver = r->ver;
 	}
 	r->word = word(r);

@@ -70,7 +70,7 @@ static void begin(struct rdl_lock *l, bool a)
 /* A REBUILT was lost, and with it nothing but the ticket of a HOLD, which is 0. */
 static void missed(struct rdl_lock *l, u32 epoch)
 {
-	rdl_epoch_begins(l, epoch, false);
+	rdl_epoch_begins(l, epoch, l->dead, NULL);
 	l->ticket = 0;
 }
 
@@ -124,6 +124,8 @@ static void give_back(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 		return;
 	}
 	l->relf = 0;
+	if (rdl_holds_back(l))
+		return;
 	l->st = RDL_ST_OWED;
 	if (!(ev->flags & RDL_F_LINK))
 		return;
@@ -134,7 +136,7 @@ static void give_back(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 /* HELD without a local user: the head gets the node's own grant, or nobody is left who wants it. */
 static void serve(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	if (l->st != RDL_ST_HELD || l->users || l->frz != RDL_FRZ_RUN)
+	if (l->st != RDL_ST_HELD || l->users || l->frz != RDL_FRZ_RUN || rdl_holds_back(l))
 		return;
 	if (l->nq) {
 		if (rdl_lease_ok(ev))
@@ -405,7 +407,7 @@ static int rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 
 	if (ev->rebuilt.what != RDL_CLAIM_NONE)
 		return -EPROTO;
-	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags & RDL_VF_OWNER_DIED);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags & RDL_VF_DEAD, acts);
 	if (pop)
 		give_back(l, ev, acts);
 	else if (!rdl_bust(REBUILT_NO_DRAW))
@@ -416,7 +418,7 @@ static int rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 /* The grant goes on under a new epoch and ticket; the user keeps the token it was given. */
 static void held_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 ticket, bool a)
 {
-	rdl_epoch_begins(l, ev->epoch, false);
+	rdl_epoch_begins(l, ev->epoch, l->robust ? ev->rebuilt.vflags : 0, acts);
 	l->ticket = ticket;
 	l->guess = rdl_w_free(l->epoch, ticket + 1, false);
 	if (!a)
@@ -450,8 +452,9 @@ static int rebuilt_held(struct rdl_lock *l, const struct rdl_event *ev, struct r
 static int link_up(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (ev->epoch > l->epoch)
-		rdl_epoch_begins(l, ev->epoch, false);
+		rdl_epoch_begins(l, ev->epoch, l->robust ? ev->rebuilt.vflags : 0, acts);
 	l->rolled = 0;
+	l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
 	if (l->st == RDL_ST_WAIT)
 		arm(l, ev, acts);
 	return 0;
@@ -483,7 +486,7 @@ static int rejoin(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 {
 	if (l->io)
 		return -EPROTO;
-	rdl_epoch_begins(l, ev->epoch, false);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags & RDL_VF_DEAD, acts);
 	l->st = RDL_ST_NONE;
 	if (l->nq) {
 		wait_begin(l);
@@ -545,8 +548,8 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_OP]	 = IMP(WAIT),
 		[RDL_EV_TIMER]	 = C(retry, B(WAIT) | B(DRAW)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(WAIT)),
-		[RDL_EV_REBUILT] = C(rebuilt, B(WAIT)),
-		[RDL_EV_LINK_UP] = C(link_up, B(WAIT)),
+		[RDL_EV_REBUILT] = C(rebuilt, RESTS),
+		[RDL_EV_LINK_UP] = C(link_up, RESTS),
 		[RDL_EV_LEASE]	 = C(lease_wait, B(WAIT)),
 		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(WAIT),
@@ -557,7 +560,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_CANCEL]	 = C(cancel_held, GIVES_BACK),
 		[RDL_EV_OP]	 = IMP(HELD),
 		[RDL_EV_TIMER]	 = IGN(HELD),
-		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD) | B(NONE)),
 		[RDL_EV_REBUILT] = C(rebuilt_held, GIVES_BACK),
 		[RDL_EV_LINK_UP] = C(link_up_held, GIVES_BACK),
 		[RDL_EV_LEASE]	 = C(serve_held, B(HELD)),

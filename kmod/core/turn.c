@@ -131,7 +131,7 @@ static void serve(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 {
 	if (l->st == RDL_ST_WNEXT && l->q.hint)
 		hand_on(l, ev, acts);
-	if (l->st != RDL_ST_HELD && l->st != RDL_ST_CACHED && l->st != RDL_ST_OWED)
+	if ((l->st != RDL_ST_HELD && l->st != RDL_ST_CACHED && l->st != RDL_ST_OWED) || rdl_holds_back(l))
 		return;
 	if (l->q.mode == RDL_MODE_S)
 		serve_readers(l, ev, acts);
@@ -179,7 +179,7 @@ static bool can_serve(const struct rdl_lock *l, const struct rdl_event *ev)
 {
 	u8 head = rdl_head(l, ev);
 
-	if (l->frz != RDL_FRZ_RUN || lease_low(ev))
+	if (l->frz != RDL_FRZ_RUN || lease_low(ev) || rdl_holds_back(l))
 		return false;
 	if (l->q.mode == RDL_MODE_S)
 		return head == RDL_MODE_S && readers_turn(l);

@@ -78,7 +78,9 @@ RDL_TURN_CELL(rebuilt_none)
 {
 	if (ev->rebuilt.what != RDL_CLAIM_NONE)
 		return -EPROTO;
-	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
+	if (!l->nq)
+		l->st = RDL_ST_NONE;
 	rdl_replay(l, acts);
 	return rdl_turn_go(l, ev, acts);
 }
@@ -93,7 +95,7 @@ static bool fits(const struct rdl_lock *l, const struct rdl_event *ev, u8 what)
 /* The claim goes on under a new ticket; the home has written the slot. */
 static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
 	rdl_took_ticket(l, acts, ev->rebuilt.ticket);
 	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES) {
 		l->q.hint = RDL_MODE_X;
@@ -140,7 +142,7 @@ RDL_TURN_CELL(rejoin)
 {
 	if (l->io || l->q.rd || l->q.slot)
 		return -EPROTO;
-	rdl_epoch_begins(l, ev->epoch, false);
+	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
 	l->st = l->nq ? RDL_ST_WANT : RDL_ST_NONE;
 	return rdl_turn_go(l, ev, acts);
 }

@@ -193,6 +193,14 @@ static int run_rdlock_release(void)
 	return rdlock_release(fail.lock);
 }
 
+/* And given back, so that its close is no death. */
+static int run_rdlock_make_consistent(void)
+{
+	int err = rdlock_make_consistent(fail.lock);
+
+	return err ? err : rdlock_release(fail.lock);
+}
+
 static int run_rdlock_convert(void)
 {
 	return rdlock_convert(fail.lock, RDLOCK_SHARED, NULL);
@@ -299,6 +307,31 @@ static int has_fair(void)
 	return fail_take(lock);
 }
 
+/* A robust lock whose owner has died: by closing what it held. */
+static int has_died(void)
+{
+	static const struct rdlock_props props = { .kind = RDLOCK_KIND_FAIR, .flags = RDLOCK_OPEN_ROBUST };
+	struct rdlock *dead;
+	int err = has_space();
+
+	if (err)
+		return err;
+	fail.lock = rdlock_open_as(fail.space, "robust", 6, &props, fail_deadline());
+	dead = rdlock_open_as(fail.space, "robust", 6, &props, fail_deadline());
+	if (IS_ERR(fail.lock) || IS_ERR(dead)) {
+		if (!IS_ERR(dead))
+			rdlock_close(dead);
+		err = IS_ERR(dead) ? PTR_ERR(dead) : PTR_ERR(fail.lock);
+		fail.lock = IS_ERR(fail.lock) ? NULL : fail.lock;
+		return err;
+	}
+	err = fail_take(dead);
+	rdlock_close(dead);
+	if (!err)
+		err = fail_take(fail.lock);
+	return err == -EOWNERDEAD ? 0 : err ? err : -ENODATA;
+}
+
 /* An asynchronous acquire that waits. */
 static int has_asked(void)
 {
@@ -332,6 +365,7 @@ static const struct fail_case fail_cases[] = {
 	FAIL_CASE(rdlock_acquire_async, has_lock, "firm"),
 	FAIL_CASE(rdlock_cancel, has_asked, "firm"),
 	FAIL_CASE(rdlock_release, has_held, "firm"),
+	FAIL_CASE(rdlock_make_consistent, has_died, "firm"),
 	FAIL_CASE(rdlock_convert, has_fair, "firm"),
 	FAIL_CASE(rdlock_value_get, has_fair, "firm"),
 	FAIL_CASE(rdlock_value_set, has_fair, "firm"),

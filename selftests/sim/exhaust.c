@@ -99,6 +99,9 @@ static const struct {
 #define MUTANT(nr, name, what) { nr, #name, what, x_queue_mutant_worlds },
 	RDL_QUEUE_BUSTS(MUTANT)
 #undef MUTANT
+#define MUTANT(nr, name, what) { nr, #name, what, x_robust_mutant_worlds },
+	RDL_ROBUST_BUSTS(MUTANT)
+#undef MUTANT
 };
 
 static bool killed[ARRAY_SIZE(mutants)];

@@ -42,7 +42,10 @@
 	X(DROP,    "drop",    "a message between nodes is lost") \
 	X(CONVERT, "convert", "a user goes from exclusive to shared or the other way") \
 	X(RECOVER, "recover", "the home recovers the lock for no reason") \
-	X(RESTART, "restart", "the home starts anew: another instance of the space")
+	X(RESTART, "restart", "the home starts anew: another instance of the space") \
+	X(DIE,     "die",     "a writer of a robust lock goes without a release") \
+	X(GIVE_UP, "giveup",  "one that was told of a death releases it as it is") \
+	X(RESET,   "reset",   "a robust lock that is not recoverable is reset")
 
 enum xfault {
 #define X_FAULT_ENUM(name, text, meaning) XF_##name,
@@ -56,6 +59,7 @@ enum xfault {
 	X(ACQ,     "acq")	/* a user wants the lock */ \
 	X(TRY,     "try")	/* a user tries */ \
 	X(REL,     "rel")	/* the user gives it up */ \
+	X(SAY,     "say")	/* it says that the robust lock is whole */ \
 	X(TIMER,   "timer")	/* the wait that was asked for is over */ \
 	X(LAND,    "land")	/* the operation arrives at the home's memory */ \
 	X(DONE,    "done")	/* its completion arrives: arg is the outcome */ \
@@ -100,6 +104,7 @@ struct xmsg {
 	u32 nx;
 	u32 handed_epoch, handed_ticket;
 	u16 pred, succ;
+	u32 report;
 	u64 ver;
 };
 
@@ -200,6 +205,8 @@ struct xnode {
 	u8 instance;
 	u8 local_run;	/* local grants in a row */
 	u8 hindered;
+	u8 told;	/* its user was told of a death; 2: and has said that it is whole */
+	u8 answer_dead;	/* with @answer_epoch */
 };
 
 /* A recovery, as what was fed to the real struct rdl_recover, which is 16 KiB long: x_rec() builds that from this. */
@@ -230,6 +237,11 @@ struct xworld {
 	u8 death_untold;	/* a user was cut off, no grant has said so */
 	u8 instance;
 	u8 failed;
+	/* Robust locks, as in struct home_lock of sim.h. */
+	u8 dead;
+	u8 must, may;
+	u8 reset;
+	u8 gave_up, whole_by;
 	u8 budget[X_NR_FAULTS];
 	struct xrec rec;
 	struct xnode node[XN];	/* last: a world has as many as its configuration says */
@@ -268,7 +280,8 @@ void x_feed(struct xworld *w, int n, struct rdl_event *ev);
 void x_node_rx(struct xworld *w, int n, const struct xmsg *m);
 void x_node_peer(struct xworld *w, int at, bool again);
 void x_node_acquire(struct xworld *w, int n, bool try, u8 mode);
-void x_node_release(struct xworld *w, int n, bool dirty);
+void x_node_release(struct xworld *w, int n, bool dirty, u8 report);
+void x_node_report(struct xworld *w, int n, u8 report);
 void x_node_convert(struct xworld *w, int n, bool dirty);
 void x_node_cancel(struct xworld *w, int n, int at);
 void x_node_opened(struct xworld *w, int n);
@@ -292,6 +305,8 @@ void x_queue_down(struct xworld *w, int n, const struct xmsg *m);
 void x_perform(struct xworld *w, int n, const struct rdl_acts *acts, const struct rdl_action *a,
 	       const struct rdl_event *ev);
 void x_user_cut_off(struct xworld *w, int n);
+/* Has the home taken what node @n's user has said? */
+void x_user_said(struct xworld *w, int n);
 void x_drop_waiter(struct xnode *node, int at);
 void x_exclusion(struct xworld *w);
 void x_peer_remove(struct xworld *w, int at);
@@ -377,7 +392,7 @@ struct xlisted {
 	bool slow;		/* only with --all */
 };
 
-extern const struct xlisted x_worlds[], x_mutant_worlds[], x_queue_mutant_worlds[];
+extern const struct xlisted x_worlds[], x_mutant_worlds[], x_queue_mutant_worlds[], x_robust_mutant_worlds[];
 
 static inline u32 x_ev_pack(const struct xev *e)
 {

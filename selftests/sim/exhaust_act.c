@@ -56,6 +56,7 @@ static void send(struct xworld *w, int n, u8 type, const struct rdl_action *a)
 		m.handed_ticket = a->claim.handed_ticket;
 		m.ver = a->claim.ver;
 		m.vflags = a->claim.vflags;
+		m.report = a->claim.report;
 		if ((x_cfg.props & RDL_P_VALUE) && m.ver > w->node[n].copy)
 			x_fail(w, "node %d claims a value that it has not", n);
 	}
@@ -193,6 +194,29 @@ static void check_budget(struct xworld *w, int n, const struct rdl_action *a, u8
 		x_fail(w, "node %d hands over more often than its budget", n);
 }
 
+static void check_robust(struct xworld *w, int n, bool told)
+{
+	if (w->must && !told)
+		x_fail(w, "node %d is not told that an owner died", n);
+	if (!w->may && told)
+		x_fail(w, "node %d is told of a death that was none", n);
+	if (w->gave_up)
+		x_fail(w, "granted on node %d though node %d has given up", n, w->gave_up - 1);
+	if (w->dead & RDL_VF_NOTRECOVERABLE)
+		x_fail(w, "granted on node %d though it is not recoverable", n);
+}
+
+void x_user_said(struct xworld *w, int n)
+{
+	struct xnode *node = &w->node[n];
+
+	if (node->told != 2 || rdl_reports(&node->core))
+		return;
+	node->told = 0;
+	if (w->dead & RDL_VF_OWNER_DIED && w->openers >> n & 1 && node->instance == w->instance)
+		x_fail(w, "node %d said that it is whole, and the home does not know", n);
+}
+
 static void deliver(struct xworld *w, int n, const struct rdl_action *a, u8 f)
 {
 	struct xnode *node = &w->node[n];
@@ -218,7 +242,10 @@ static void deliver(struct xworld *w, int n, const struct rdl_action *a, u8 f)
 	node->user_mode = mode;
 	x_say("node %d: %u have it, mode %u, token %llx%s", n, many, mode, (unsigned long long)a->val,
 	      a->arg & RDL_GRANT_OWNER_DIED ? ", the owner died" : "");
-	if (node->instance == w->instance) {
+	node->told = x_cfg.props & RDL_P_ROBUST && a->arg & RDL_GRANT_OWNER_DIED;
+	if (node->instance == w->instance && x_cfg.props & RDL_P_ROBUST) {
+		check_robust(w, n, node->told);
+	} else if (node->instance == w->instance) {
 		if (w->death_untold && !(a->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
 			x_fail(w, "node %d is not told that the owner died", n);
 		w->death_untold = 0;
@@ -244,7 +271,10 @@ static void waiter_failed(struct xworld *w, int n, int at, u32 err)
 		x_fail(w, "node %d fails nobody", n);
 		return;
 	}
-	if (!(node->fifo >> at & 1) || (err != EAGAIN && err != EHOSTUNREACH))
+	if (err == ENOTRECOVERABLE) {
+		if (!(w->dead & RDL_VF_NOTRECOVERABLE) && w->openers >> n & 1 && node->instance == w->instance)
+			x_fail(w, "node %d gives up a lock that can be had", n);
+	} else if (!(node->fifo >> at & 1) || (err != EAGAIN && err != EHOSTUNREACH))
 		x_fail(w, "a waiter of node %d failed with errno %u", n, err);
 	if (!at && err == EAGAIN && !node->hindered && x_cfg.kind != RDL_KIND_SPIN)
 		x_fail(w, "a try of node %d fails, and nobody has the lock in use or wants it", n);
@@ -256,8 +286,12 @@ void x_user_cut_off(struct xworld *w, int n)
 	struct xnode *node = &w->node[n];
 
 	/* If it slept through its own eviction, the next owner may have been told already. */
-	if (node->holder && node->user_mode == RDL_MODE_X && !node->evicted && node->instance == w->instance)
+	if (node->holder && node->user_mode == RDL_MODE_X && !node->evicted && node->instance == w->instance) {
 		w->death_untold = 1;
+		w->must = 1;
+		w->may = 1;
+	}
+	node->told = 0;
 	if (node->holder)
 		node->evicted = 0;
 	node->holder = 0;
@@ -367,6 +401,10 @@ void x_perform(struct xworld *w, int n, const struct rdl_acts *acts, const struc
 		break;
 	case RDL_ACT_FAIL_TAIL:
 		waiter_failed(w, n, node->n_fifo - 1, a->arg);
+		break;
+	case RDL_ACT_FAIL_ALL:
+		while (node->n_fifo && !w->failed)
+			waiter_failed(w, n, 0, a->arg);
 		break;
 	case RDL_ACT_TIMER:
 		/* Otherwise the bound on atomics in a wait of 1 ms does not hold; see limits.h. */

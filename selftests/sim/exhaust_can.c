@@ -30,6 +30,17 @@ static bool may_post(const struct xnode *node)
 	       !l->is_void && !l->landing && !l->q.paused;
 }
 
+static bool robust_owner(const struct xnode *node)
+{
+	return x_cfg.props & RDL_P_ROBUST && node->holder && node->user_mode == RDL_MODE_X && !node->converting;
+}
+
+/* A release without a word gives it up. */
+static bool ruins(const struct xnode *node)
+{
+	return robust_owner(node) && node->told == 1;
+}
+
 static void users(struct list *l, const struct xnode *node, int n)
 {
 	/* What a user writes after its lease was over counts for nothing. */
@@ -47,11 +58,21 @@ static void users(struct list *l, const struct xnode *node, int n)
 			may(l, XS_TRY, n, RDL_MODE_S);
 	}
 	if (node->holder && !(x_cfg.stay && node->user_mode == RDL_MODE_S)) {
-		may(l, XS_REL, n, 0);
-		if (value && !node->converting)
+		if (!ruins(node))
+			may(l, XS_REL, n, 0);
+		if (value && !node->converting && !ruins(node))
 			may(l, XS_REL, n, 1);
 	}
-	if (node->holder == 1 && !node->converting && node->core.st == RDL_ST_HELD &&
+	if (robust_owner(node)) {
+		if (node->told == 1)
+			may(l, XS_SAY, n, 0);
+		if (node->told == 1)
+			may_fail(l, XF_GIVE_UP, n, 0);
+		may_fail(l, XF_DIE, n, 0);
+	}
+	if (node->registered && node->core.dead & RDL_VF_NOTRECOVERABLE && !rdl_reports(&node->core))
+		may_fail(l, XF_RESET, n, 0);
+	if (node->holder == 1 && !node->converting && node->told != 2 && node->core.st == RDL_ST_HELD &&
 	    node->core.frz != RDL_FRZ_CLAIMED) {
 		may_fail(l, XF_CONVERT, n, 0);
 		if (value && may_post(node))

@@ -73,8 +73,7 @@ void x_init(struct xworld *w)
 		node->registered = 1;
 		node->linked = 1;
 		rdl_lock_init(&node->core, x_cfg.kind, n, w->epoch, x_cfg.hand);
-		if (x_cfg.kind != RDL_KIND_SPIN)
-			rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
+		rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
 		w->openers |= 1 << n;
 	}
 }
@@ -107,6 +106,8 @@ static void gone(struct xnode *node, u8 life)
 	node->linked = 0;
 	node->answer = 0;
 	node->answer_epoch = 0;
+	node->answer_dead = 0;
+	node->told = 0;
 	node->want_lease = 0;
 	node->unknown = 0;
 	node->local_run = 0;
@@ -119,8 +120,11 @@ static void crash(struct xworld *w, int n)
 	bool known = !node->session || node->instance != w->instance;
 
 	if (node->holder && node->user_mode == RDL_MODE_X && node->instance == w->instance) {
-		if (!node->evicted)
+		if (!node->evicted) {
 			w->death_untold = 1;
+			w->must = 1;
+			w->may = 1;
+		}
 		node->evicted = 0;
 	}
 	gone(node, X_DEAD);
@@ -249,6 +253,16 @@ static void fault(struct xworld *w, const struct xev *e)
 	case XF_RESTART:
 		x_home_restart(w);
 		break;
+	case XF_DIE:
+		x_node_release(w, e->node, false, RDL_REPORT_DIED);
+		break;
+	case XF_GIVE_UP:
+		x_node_release(w, e->node, false, RDL_REPORT_FAILED);
+		break;
+	case XF_RESET:
+		w->reset = 1;
+		x_node_report(w, e->node, RDL_REPORT_RESET);
+		break;
 	case X_NR_FAULTS:
 		break;
 	}
@@ -266,7 +280,10 @@ static void step(struct xworld *w, const struct xev *e)
 		x_node_acquire(w, n, e->type == XS_TRY, e->arg);
 		break;
 	case XS_REL:
-		x_node_release(w, n, e->arg);
+		x_node_release(w, n, e->arg, RDL_REPORT_NONE);
+		break;
+	case XS_SAY:
+		x_node_report(w, n, RDL_REPORT_CONSISTENT);
 		break;
 	case XS_TIMER:
 		/* The time of a try that has asked may be over. */

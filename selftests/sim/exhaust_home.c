@@ -26,6 +26,8 @@ static void tell(struct xworld *w, int n, u8 type)
 	memset(&m, 0, sizeof(m));
 	m.type = type;
 	m.epoch = w->epoch;
+	if (type == RDL_MSG_OPENED)
+		m.vflags = w->dead;
 	x_queue_down(w, n, &m);
 }
 
@@ -52,6 +54,7 @@ static void claim_of(const struct xmsg *m, struct rdl_claim *c)
 	c->handed_ticket = m->handed_ticket;
 	c->ver = m->ver;
 	c->vflags = m->vflags;
+	c->report = m->report;
 }
 
 /* The real recovery, from what it was told so far. Claims of different nodes do not depend on their order. */
@@ -74,6 +77,8 @@ static struct rdl_recover *rec_build(struct xworld *w)
 		if (has(w->rec.gone, n))
 			rdl_recover_gone(&rec, n, has(w->rec.gone_died, n));
 	rec.seed = rdl_slot_seed(0, 0);
+	rec.props = x_cfg.props;
+	rec.dead = w->dead;
 	rec.settled = w->rec.settled;
 	rec.ver = w->ver;
 	rec.vflags = w->vflags;
@@ -109,10 +114,42 @@ static void rebuild_body(struct xworld *w, const struct rdl_recover *r)
 	if ((x_cfg.props & RDL_P_VALUE) && w->ver != w->newest && !(w->vflags & RDL_VF_VALUE_INVALID) &&
 	    !newest_held(w, r))
 		x_fail(w, "the value is lost in a recovery, and nobody is told");
-	if (w->vflags & ~before & RDL_VF_OWNER_DIED)
+	if (w->vflags & ~before & (x_cfg.props & RDL_P_ROBUST ? RDL_VF_VALUE_INVALID : RDL_VF_OWNER_DIED))
 		w->newest = w->ver;
 	for (n = 0; n < x_cfg.nodes; n++)
 		w->slot[n] = x_slot_strip(rdl_recover_slot(r, n));
+}
+
+static bool claims(const struct rdl_recover *r, int node, u8 report)
+{
+	return node && rdl_has_claimed(r, node - 1) && r->claim[node - 1].report == report;
+}
+
+/* What the home makes of what it was told of a robust lock. */
+static void rebuild_dead(struct xworld *w, const struct rdl_recover *r)
+{
+	bool ruined = r->dead & RDL_VF_NOTRECOVERABLE, was = w->dead & RDL_VF_NOTRECOVERABLE;
+
+	w->dead = r->dead;
+	if (claims(r, w->whole_by, RDL_REPORT_CONSISTENT)) {
+		w->must = 0;
+		w->may = r->opener_died;
+		w->whole_by = 0;
+	}
+	if (claims(r, w->gave_up, RDL_REPORT_FAILED)) {
+		if (!ruined)
+			x_fail(w, "node %d's user has given up, and the home goes on", w->gave_up - 1);
+		w->gave_up = 0;
+	} else if (ruined && !was) {
+		x_fail(w, "nobody has given up, and the home does");
+	}
+	if (!was || ruined)
+		return;
+	if (!w->reset)
+		x_fail(w, "it is recoverable again, and nobody has reset it");
+	w->reset = 0;
+	w->must = 0;
+	w->may = r->opener_died;
 }
 
 static void finish(struct xworld *w, struct rdl_recover *r)
@@ -126,6 +163,7 @@ static void finish(struct xworld *w, struct rdl_recover *r)
 		x_fail(w, "the word thawed by itself");
 	if (x_cfg.kind != RDL_KIND_SPIN)
 		rebuild_body(w, r);
+	rebuild_dead(w, r);
 	word_set(w, r->word);
 	w->epoch = r->epoch_new;
 	w->recovering = 0;
@@ -243,7 +281,13 @@ void x_home_evict(struct xworld *w, int n)
 	if (node->holder && node->user_mode == RDL_MODE_X && node->instance == w->instance) {
 		node->evicted = 1;
 		w->death_untold = 1;
+		w->must = 1;
 	}
+	w->may = 1;
+	if (w->gave_up == n + 1)
+		w->gave_up = 0;
+	if (w->whole_by == n + 1)
+		w->whole_by = 0;
 	if (node->life != X_ALIVE) {
 		node->life = X_GONE;
 		node->holder = 0;
@@ -269,6 +313,12 @@ void x_home_restart(struct xworld *w)
 	w->again = 0;
 	w->again_died = 0;
 	w->death_untold = 0;
+	w->dead = 0;
+	w->must = 0;
+	w->may = 0;
+	w->reset = 0;
+	w->gave_up = 0;
+	w->whole_by = 0;
 	w->last_token = 0;
 	w->last_x = 0;
 	w->ver = 0;

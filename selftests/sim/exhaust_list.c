@@ -135,6 +135,19 @@ const struct xlisted x_worlds[] = {
 	SLOW("kind=fair nodes=3 ops=1 crash=1 operr=1"),
 	SLOW("kind=fair nodes=4 ops=1"),
 	SLOW("kind=fair nodes=4 ops=1 sticky=1 shared=1"),
+	/* Robust. */
+	FAST("kind=spin nodes=2 ops=2 robust=1 crash=1 giveup=1"),
+	FAST("kind=spin nodes=3 ops=1 robust=1 crash=1 giveup=1"),
+	FAST("kind=spin nodes=2 ops=2 robust=1 die=1 giveup=1 reset=1"),
+	FAST("kind=spin nodes=2 ops=2 robust=1 die=1 break=1"),
+	FAST("kind=ticket nodes=2 ops=2 robust=1 die=1 giveup=1 reset=1"),
+	FAST("kind=mcs nodes=2 ops=2 robust=1 sticky=1 die=1 giveup=1 reset=1"),
+	FAST("kind=mcs nodes=3 ops=1 robust=1 crash=1 giveup=1"),
+	FAST("kind=fair nodes=2 ops=1 robust=1 sticky=1 value=1 shared=1 crash=1 giveup=1"),
+	FAST("kind=fair nodes=2 ops=2 robust=1 shared=1 die=1 giveup=1 reset=1"),
+	FAST("kind=fair nodes=2 ops=1 robust=1 threads=2 hand=1 die=1 break=1"),
+	SLOW("kind=fair nodes=2 ops=2 robust=1 sticky=1 value=1 shared=1 crash=1 giveup=1"),
+	SLOW("kind=fair nodes=3 ops=1 robust=1 shared=1 crash=1 giveup=1 reset=1"),
 	{ },
 };
 
@@ -169,5 +182,14 @@ const struct xlisted x_queue_mutant_worlds[] = {
 	FAST("kind=mcs nodes=2 ops=2"),
 	FAST("kind=mcs nodes=2 ops=2 recover=1"),
 	FAST("kind=mcs nodes=2 ops=2 recover=1 dup=1"),
+	{ },
+};
+
+const struct xlisted x_robust_mutant_worlds[] = {
+	FAST("kind=spin nodes=2 ops=1 robust=1 threads=2 hand=1 die=1"),
+	FAST("kind=spin nodes=2 ops=2 robust=1 die=1 giveup=1"),
+	FAST("kind=fair nodes=2 ops=2 robust=1 threads=2 hand=1 shared=1 die=1"),
+	FAST("kind=fair nodes=2 ops=2 robust=1 die=1 giveup=1 recover=1"),
+	FAST("kind=fair nodes=2 ops=1 robust=1 die=1 break=1"),
 	{ },
 };

@@ -20,6 +20,7 @@ void x_node_open(struct xworld *w, int n)
 	node->linked = 0;
 	node->answer = 0;
 	node->answer_epoch = 0;
+	node->answer_dead = 0;
 	x_queue_up(w, n, &m);
 }
 
@@ -149,6 +150,9 @@ static void after(struct xworld *w, int n, const struct rdl_lock *was, const str
 	    (x_cfg.kind == RDL_KIND_SPIN ? !l->users && (l->nq || rdl_owns(l)) :
 	     l->st != RDL_ST_NONE || x_op_flying(node)))
 		node->want_lease = 1;
+	if (!(ev->flags & RDL_F_LEASE) && rdl_reports(l))
+		node->want_lease = 1;
+	x_user_said(w, n);
 	/* Nothing else would bring the home to recover the lock; and at the home itself no new link ever comes. */
 	if ((doubt && !was_doubt && !l->landing) ||
 	    (x_is_local(n) && l->landing && node->linked && !x_op_flying(node)))
@@ -271,12 +275,41 @@ void x_node_acquire(struct xworld *w, int n, bool try, u8 mode)
 	x_feed(w, n, &ev);
 }
 
-void x_node_release(struct xworld *w, int n, bool dirty)
+void x_node_report(struct xworld *w, int n, u8 report)
+{
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = report };
+
+	if (report == RDL_REPORT_CONSISTENT) {
+		w->node[n].told = 2;
+		w->whole_by = n + 1;
+	}
+	x_feed(w, n, &ev);
+}
+
+/* The death of one that was told of another changes nothing. */
+static u8 last_word(struct xworld *w, const struct xnode *node, int n, u8 report)
+{
+	if (report == RDL_REPORT_FAILED)
+		w->gave_up = n + 1;
+	if (report != RDL_REPORT_DIED)
+		return report;
+	if (node->told == 1)
+		return RDL_REPORT_NONE;
+	w->must = 1;
+	w->may = 1;
+	w->whole_by = 0;
+	return report;
+}
+
+void x_node_release(struct xworld *w, int n, bool dirty, u8 report)
 {
 	struct xnode *node = &w->node[n];
 	struct rdl_event ev = { .type = RDL_EV_REL, .dirty = dirty };
 
+	ev.report = last_word(w, node, n, report);
 	node->holder--;
+	if (!node->holder)
+		node->told = 0;
 	node->converting = 0;
 	if (!node->holder) {
 		node->user_mode = 0;
@@ -318,6 +351,7 @@ void x_node_rx(struct xworld *w, int n, const struct xmsg *m)
 	if (m->type == RDL_MSG_OPENED) {
 		node->answer = 1;
 		node->answer_epoch = m->epoch;
+		node->answer_dead = m->vflags;
 		return;
 	}
 	/* While the lock is being opened the home asks in vain, and again later. */
@@ -360,15 +394,16 @@ void x_node_peer(struct xworld *w, int at, bool again)
 void x_node_opened(struct xworld *w, int n)
 {
 	struct xnode *node = &w->node[n];
-	struct rdl_event ev = { .type = RDL_EV_LINK_UP, .epoch = node->answer_epoch };
+	struct rdl_event ev = { .type = RDL_EV_LINK_UP, .epoch = node->answer_epoch,
+				.rebuilt.vflags = node->answer_dead };
 
 	node->answer = 0;
 	node->answer_epoch = 0;
+	node->answer_dead = 0;
 	node->linked = 1;
 	if (!node->registered) {
 		rdl_lock_init(&node->core, x_cfg.kind, n, ev.epoch, x_cfg.hand);
-		if (x_cfg.kind != RDL_KIND_SPIN)
-			rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
+		rdl_lock_props(&node->core, x_cfg.props, rdl_slot_seed(0, 0));
 		node->core.st = RDL_ST_LOST;
 		node->core.nq = node->n_fifo;
 		node->registered = 1;
@@ -390,6 +425,7 @@ void x_node_link_down(struct xworld *w, int n)
 	node->linked = 0;
 	node->answer = 0;
 	node->answer_epoch = 0;
+	node->answer_dead = 0;
 	node->n_down = 0;
 	memset(node->down, 0, sizeof(node->down));
 	for (i = 0; i < XO; i++)
@@ -429,6 +465,7 @@ void x_node_lose(struct xworld *w, int n, bool all)
 		node->registered = 0;
 		feed_type(w, n, RDL_EV_LOSE);
 	}
+	node->told = 0;
 	for (i = 0; i < node->n_fifo && !w->failed;) {
 		if (!all && !(node->fifo >> i & 1)) {
 			i++;

@@ -118,7 +118,8 @@ static u64 key(const struct xworld *w, int n)
 	}
 	bits = (w->openers >> n & 1) | (w->delayed >> n & 1) << 1 | (w->rec.openers >> n & 1) << 2 |
 	       (w->rec.claimed >> n & 1) << 3 | (w->rec.gone >> n & 1) << 4 | (w->rec.gone_died >> n & 1) << 5 |
-	       owned_by(w->word, n) << 6 | owned_by(w->rec.frozen, n) << 7 | (w->delayed_old >> n & 1) << 8;
+	       owned_by(w->word, n) << 6 | owned_by(w->rec.frozen, n) << 7 | (w->delayed_old >> n & 1) << 8 |
+	       (w->gave_up == n + 1) << 9 | (w->whole_by == n + 1) << 10;
 	bits = hash(bits, &w->rec.claim[n], sizeof(w->rec.claim[n]));
 	bits = mix(bits ^ w->slot[n], of_peers(w, n));
 	return mix(hash(bits, &node, sizeof(node)), bits);
@@ -219,6 +220,8 @@ static void rename_nodes(struct xworld *to, const struct xworld *w, const u8 *no
 	memcpy(to, w, offsetof(struct xworld, node));
 	to->word = renamed_word(w->word, was);
 	to->rec.frozen = renamed_word(w->rec.frozen, was);
+	to->gave_up = renamed_next(w->gave_up, was);
+	to->whole_by = renamed_next(w->whole_by, was);
 	to->openers = renamed_set(w->openers, now);
 	to->delayed = renamed_set(w->delayed, now);
 	to->delayed_old = renamed_set(w->delayed_old, now);

@@ -53,6 +53,10 @@ static bool set_value(const char *name, size_t len, const char *value)
 		x_cfg.props |= v ? RDL_P_STICKY : 0;
 		return true;
 	}
+	if (len == 6 && !memcmp(name, "robust", 6)) {
+		x_cfg.props |= v ? RDL_P_ROBUST : 0;
+		return true;
+	}
 	if (len == 5 && !memcmp(name, "value", 5)) {
 		x_cfg.props |= v ? RDL_P_VALUE : 0;
 		return true;

@@ -29,6 +29,7 @@ void home_opened(struct world *w, int node, int lock, u32 req)
 	p->rkey = cpu_to_le32(1);
 	p->kind = h->kind;
 	p->props = h->props;
+	p->vflags = h->dead;
 	p->body = cpu_to_le64(queue ? 0x100000 + 0x10000 * lock : 0);
 	p->body_rkey = cpu_to_le32(queue);
 	p->slots = cpu_to_le16(h->kind == RDL_KIND_FAIR ? w->cfg.nodes : 0);
@@ -55,8 +56,14 @@ static void evict_from(struct world *w, int node, int lock)
 	if (a->users && a->mode == RDL_MODE_X) {
 		a->evicted = true;
 		h->death_untold = true;
+		h->must = true;
 	}
 	h->lossy = true;
+	h->may = true;
+	if (h->gave_up == node + 1)
+		h->gave_up = 0;
+	if (h->whole_by == node + 1)
+		h->whole_by = 0;
 	set_del(h->delayed.w, node);
 	if (!set_has(h->openers.w, node))
 		return;
@@ -67,7 +74,7 @@ static void evict_from(struct world *w, int node, int lock)
 	} else if (h->kind == RDL_KIND_SPIN ? rdl_w_mid(h->word) == node + 1u :
 		   rdl_w_mid(h->word) || rdl_w_low(h->word)) {
 		home_recover(w, lock, true, false, 0);
-	} else if (a->evicted && !rdl_w_attention(h->word)) {
+	} else if (a->evicted && !rdl_w_attention(h->word) && !(h->dead & RDL_VF_OWNER_DIED)) {
 		violation(w, "lock %d: a writer was cut off, and the word says that nobody has it", lock);
 	}
 }

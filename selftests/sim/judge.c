@@ -63,15 +63,88 @@ void judge_written(struct world *w, int n, int lock)
 	h->newest = a->copy;
 }
 
+static void judge_robust(struct world *w, int n, int lock, bool told)
+{
+	struct home_lock *h = &w->home.lock[lock];
+
+	if (h->must && !told)
+		violation(w, "lock %d: node %d is not told that an owner died", lock, n);
+	if (!h->may && told)
+		violation(w, "lock %d: node %d is told of a death that was none", lock, n);
+	if (h->gave_up)
+		violation(w, "lock %d: granted on node %d though node %d has given up", lock, n, h->gave_up - 1);
+	if (h->dead & RDL_VF_NOTRECOVERABLE)
+		violation(w, "lock %d: granted on node %d though it is not recoverable", lock, n);
+	w->cov->deaths += told;
+}
+
 static void judge_death(struct world *w, int n, int lock, u32 told)
 {
 	struct home_lock *h = &w->home.lock[lock];
 
+	if (h->props & RDL_P_ROBUST) {
+		judge_robust(w, n, lock, told & RDL_GRANT_OWNER_DIED);
+		return;
+	}
 	if (h->death_untold && !(told & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
 		violation(w, "lock %d: node %d is not told that the owner died", lock, n);
 	if (told & RDL_GRANT_OWNER_DIED)
 		w->cov->deaths++;
 	h->death_untold = false;
+}
+
+/* A request has failed because the lock is not recoverable. The home may have evicted the node since. */
+void judge_ruin(struct world *w, int n, int lock)
+{
+	const struct home_lock *h = &w->home.lock[lock];
+
+	if (!(h->dead & RDL_VF_NOTRECOVERABLE) && set_has(h->openers.w, n))
+		violation(w, "lock %d: node %d gives up a lock that can be had", lock, n);
+}
+
+/* An owner is told that the home knows what it has said. */
+void judge_whole(struct world *w, int n, int lock)
+{
+	const struct home_lock *h = &w->home.lock[lock];
+
+	if ((h->dead & RDL_VF_OWNER_DIED) && set_has(h->openers.w, n))
+		violation(w, "lock %d: node %d said that it is whole, and the home does not know", lock, n);
+	w->cov->whole++;
+}
+
+static bool claims(const struct home_lock *h, int node, u8 report)
+{
+	return node && set_has(h->rec.claimed, node - 1) && h->rec.claim[node - 1].report == report;
+}
+
+/* What the home has made of what it was told, before it is the lock's. */
+void judge_rebuilt(struct world *w, int lock)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	bool ruined = h->rec.dead & RDL_VF_NOTRECOVERABLE, was = h->dead & RDL_VF_NOTRECOVERABLE;
+
+	if (claims(h, h->whole_by, RDL_REPORT_CONSISTENT)) {
+		h->must = false;
+		h->may = h->rec.opener_died;
+		h->whole_by = 0;
+	}
+	if (claims(h, h->gave_up, RDL_REPORT_FAILED)) {
+		if (!ruined)
+			violation(w, "lock %d: node %d's owner has given up, and the home goes on", lock,
+				  h->gave_up - 1);
+		h->gave_up = 0;
+		w->cov->ruined++;
+	} else if (ruined && !was) {
+		violation(w, "lock %d: nobody has given up, and the home does", lock);
+	}
+	if (!was || ruined)
+		return;
+	if (!h->reset)
+		violation(w, "lock %d: is recoverable again, and nobody has reset it", lock);
+	h->reset = false;
+	h->must = false;
+	h->may = h->rec.opener_died;
+	w->cov->reset++;
 }
 
 /*
@@ -205,6 +278,8 @@ void judge_agent(struct world *w, int n, int lock, u32 f)
 		violation(w, "lock %d: node %d and its users disagree who holds", lock, n);
 	if (!!l->io != !!a->op[OP_WORD] || !!l->q.rd != !!a->op[OP_READ] || !!l->q.slot != !!a->op[OP_SLOT])
 		violation(w, "lock %d: node %d lost track of its operations", lock, n);
+	if ((l->dead & RDL_VF_NOTRECOVERABLE) && l->users)
+		violation(w, "lock %d: node %d has what is not recoverable", lock, n);
 	if (asleep(w, l, f))
 		violation(w, "lock %d: node %d: nothing will wake it from state %s", lock, n, rdl_state_name(l->st));
 }

@@ -48,6 +48,11 @@ static bool fair_world(u64 seed, const char **why)
 	return world_of(RDL_KIND_FAIR, seed, why);
 }
 
+static bool any_world(u64 seed, const char **why)
+{
+	return world_of(RDL_KIND_SPIN + seed % (RDL_NR_KINDS - RDL_KIND_SPIN), seed, why);
+}
+
 static const struct mutant {
 	int nr;
 	const char *name, *what;
@@ -61,6 +66,9 @@ static const struct mutant {
 #undef MUTANT
 #define MUTANT(nr, name, what) { nr, #name, what, fair_world },
 	RDL_WORLD_BUSTS(MUTANT)
+#undef MUTANT
+#define MUTANT(nr, name, what) { nr, #name, what, any_world },
+	RDL_ROBUST_BUSTS(MUTANT)
 #undef MUTANT
 	/* Rules that every kind has code of its own for; here the kinds with a queue break them. */
 #define SHARED(name) { RDL_BUST_##name, #name "_queue", "of a kind with a queue", shared_world }

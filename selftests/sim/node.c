@@ -207,13 +207,16 @@ static void perform(struct world *w, int n, int lock, const struct rdl_acts *act
 		break;
 	case RDL_ACT_DELIVER:
 		judge_grant(w, n, lock, act, ev->flags);
-		users_granted(w, n, lock, act->n ? act->n : 1);
+		users_granted(w, n, lock, act->n ? act->n : 1, act->arg & RDL_GRANT_OWNER_DIED);
 		break;
 	case RDL_ACT_FAIL_HEAD:
 		waiter_failed(w, n, lock, 0, act->arg);
 		break;
 	case RDL_ACT_FAIL_TAIL:
 		waiter_failed(w, n, lock, a->nfifo - 1, act->arg);
+		break;
+	case RDL_ACT_FAIL_ALL:
+		waiters_ruined(w, n, lock, act->arg);
 		break;
 	case RDL_ACT_TIMER:
 		set_timer(w, n, lock, act->val);
@@ -308,6 +311,7 @@ void feed(struct world *w, int n, int lock, struct rdl_event *ev, u64 value)
 	for (i = 0; i < acts.n; i++)
 		perform(w, n, lock, &acts, &acts.a[i], ev, value);
 	w->refused = false;
+	user_said(w, n, lock);
 	judge_agent(w, n, lock, ev->flags);
 }
 

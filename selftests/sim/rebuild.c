@@ -77,7 +77,7 @@ static void body_store(struct world *w, int lock)
 	if ((h->props & RDL_P_VALUE) && value_of(body->value) != h->newest && !(r->vflags & RDL_VF_VALUE_INVALID) &&
 	    !newest_held(w, lock))
 		violation(w, "lock %d: the value is lost in a recovery, and nobody is told", lock);
-	if (r->vflags & ~before & RDL_VF_OWNER_DIED)
+	if (r->vflags & ~before & (h->props & RDL_P_ROBUST ? RDL_VF_VALUE_INVALID : RDL_VF_OWNER_DIED))
 		h->newest = value_of(body->value);
 	for (n = 0; n < w->cfg.nodes; n++)
 		h->slot[n] = cpu_to_le64(rdl_recover_slot(r, n));
@@ -113,7 +113,11 @@ void home_finish(struct world *w, int lock)
 		return;
 	if (h->kind != RDL_KIND_SPIN)
 		body_load(h, lock);
+	r->props = h->props;
+	r->dead = h->dead;
 	rdl_recover_finish(r);
+	judge_rebuilt(w, lock);
+	h->dead = r->dead;
 	if (!rdl_w_frozen(h->word))
 		violation(w, "lock %d: the word thawed by itself", lock);
 	if (h->kind != RDL_KIND_SPIN)

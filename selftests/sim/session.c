@@ -197,7 +197,7 @@ static void opened(struct world *w, struct event *e)
 	int n = e->node, lock = e->lock, t;
 	struct agent *a = &w->node[n].agent[lock];
 	const struct home_lock *h = &w->home.lock[lock];
-	struct rdl_event ev = { .epoch = e->gen };
+	struct rdl_event ev = { .epoch = e->gen, .rebuilt.vflags = e->len };
 
 	if (!awake(w, n) || w->node[n].link != e->link || a->open == CLOSED || a->req != (u32)e->arg)
 		return;
@@ -209,12 +209,17 @@ static void opened(struct world *w, struct event *e)
 	}
 	a->open = OPEN;
 	rdl_lock_init(&a->core, h->kind, n, ev.epoch, w->cfg.budget);
-	if (h->kind != RDL_KIND_SPIN)
-		rdl_lock_props(&a->core, h->props, rdl_slot_seed(0, lock));
+	rdl_lock_props(&a->core, h->props, rdl_slot_seed(0, lock));
 	a->copy = 0;
 	a->parked = 0;
 	a->cas_n = 0;
 	a->unknown = false;
+	/* What the home says of it, as the module tells its core. */
+	if (h->props & RDL_P_ROBUST) {
+		a->core.st = RDL_ST_LOST;
+		ev.type = RDL_EV_REJOIN;
+		feed(w, n, lock, &ev, 0);
+	}
 	for (t = 0; t < w->cfg.threads; t++) {
 		struct thread *th = &w->node[n].thread[t];
 
@@ -246,6 +251,7 @@ void session_message(struct world *w, struct event *e)
 		work->lock = le32_to_cpu(e->msg.lock);
 		work->link = e->link;
 		work->gen = le32_to_cpu(e->msg.epoch);
+		work->len = ((const struct rdl_msg_opened *)rdl_msg_cpayload(&e->msg))->vflags;
 		work->arg = le32_to_cpu(e->msg.req);
 		break;
 	}

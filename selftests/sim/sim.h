@@ -166,6 +166,8 @@ struct thread {
 	bool fed;		/* counted by the core */
 	bool has;		/* and its grant stands */
 	bool converting;
+	bool told;		/* robust: that an owner died */
+	bool saying;		/* robust: and says that it is whole; waits for the home to know */
 	int lock;
 	u32 gen;		/* of the wait or hold: late cancels and releases do not match */
 	u64 since;
@@ -240,8 +242,10 @@ u64 value_of(const u8 *bytes);
 int fifo_pop(struct world *w, struct agent *a, int at);
 void queue_waiter(struct world *w, int n, int t);
 void thread_idle(struct world *w, int n, int t);
-void users_granted(struct world *w, int n, int lock, u32 many);
+void users_granted(struct world *w, int n, int lock, u32 many, bool told);
 void waiter_failed(struct world *w, int n, int lock, int at, u32 err);
+void waiters_ruined(struct world *w, int n, int lock, u32 err);
+void user_said(struct world *w, int n, int lock);
 void users_cut_off(struct world *w, int n, int lock);
 void user_converted(struct world *w, int n, int lock, bool done, u8 mode);
 
@@ -262,6 +266,9 @@ bool awake(struct world *w, int n);
 void judge_grant(struct world *w, int n, int lock, const struct rdl_action *act, u32 f);
 void judge_written(struct world *w, int n, int lock);
 void judge_conversion(struct world *w, int n, int lock, const struct rdl_action *act);
+void judge_ruin(struct world *w, int n, int lock);
+void judge_whole(struct world *w, int n, int lock);
+void judge_rebuilt(struct world *w, int lock);
 void judge_exclusion(struct world *w, int n, int lock, u8 mode);
 void judge_agent(struct world *w, int n, int lock, u32 f);
 void judge_query(struct world *w, int n, int lock);
@@ -281,6 +288,7 @@ struct session {
 
 struct home_lock {
 	u8 kind, props;
+	u8 dead;
 	u64 word;
 	u32 epoch;
 	struct set openers;
@@ -298,8 +306,13 @@ struct home_lock {
 	struct rdl_stat own, stat[MAX_NODES];
 	/* What only the simulator knows. */
 	u64 last_token, last_x;	/* of all grants, of the exclusive ones */
+	/* Robust: @must: an owner died, so every grant says so; @may: one may have; until an owner has said it is whole. */
+	bool must, may;
+	bool reset;		/* somebody resets it */
+	int gave_up;		/* node + 1 that left it without a word, which the home does not know yet */
+	int whole_by;		/* node + 1 whose owner has said so, and the home does not know yet */
 	u64 newest;		/* value */
-	bool death_untold;	/* a writer was cut off, no grant has said so */
+	bool death_untold;	/* a writer was cut off, no grant has said so; see @must for robust locks */
 	bool lossy;		/* a message between nodes was lost, or with a node what it knew */
 	struct rdl_recover rec;	/* not cleared when a world begins */
 };
@@ -348,6 +361,7 @@ struct config {
 	u32 fault_mask;
 	u32 try_pct, cancel_pct, close_pct, refuse_pct, shared_pct, convert_pct, tear_pct;
 	u32 late_pct, twice_pct, drop_pct;	/* of messages between nodes */
+	u32 die_pct, whole_pct, reset_pct;	/* of what owners of robust locks do, and who finds one ruined */
 	u32 soft, hard;
 	bool lease_links;	/* no RDL_F_LINK while the lease runs low */
 	bool slow_open;		/* OPENED is handled by a work: messages overtake it */
@@ -360,7 +374,7 @@ struct coverage {
 	u32 next[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 count[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 steps, worlds, grants, local, recoveries, deaths, ambiguous, late, lost, rolls;
-	u64 readers, converted, handed, torn, repeated, queries;
+	u64 readers, converted, handed, torn, repeated, queries, whole, ruined, reset;
 	u32 most_actions;
 };
 

@@ -25,6 +25,9 @@ void summary_write(const char *path, u64 first, u64 next, u64 started)
 	FIELD(late);
 	FIELD(lost);
 	FIELD(rolls);
+	FIELD(whole);
+	FIELD(ruined);
+	FIELD(reset);
 #undef FIELD
 	stress_json(f);
 	fprintf(f, "  \"mutants\": %d,\n  \"mutants_killed\": ", mutants_n);

@@ -111,7 +111,7 @@ static void sample(struct rdl_msg *m, u8 type)
 		} else {
 			p->kind = rnd(&dice, RDL_NR_KINDS);
 			p->value_size = cpu_to_le32(rnd(&dice, 65537));
-			p->flags = bits(1) * RDL_OPEN_EXACT | bits(1) * RDL_OPEN_STICKY;
+			p->flags = bits(1) * RDL_OPEN_EXACT | bits(1) * RDL_OPEN_STICKY | bits(1) * RDL_OPEN_ROBUST;
 		}
 		p->key_len = 1 + rnd(&dice, RDL_KEY_MAX);
 		memset(p->key, 'k', p->key_len);
@@ -261,6 +261,12 @@ static const char *opened(u64 seed)
 		p->props = RDL_P_VALUE;
 		rdl_msg_seal(&b.msg, 0);
 		wrong(rdl_msg_check(&b.msg, len), "a lock with a value");
+		p->vflags = RDL_VF_OWNER_DIED;
+		rdl_msg_seal(&b.msg, 0);
+		wrong(!rdl_msg_check(&b.msg, len), "a death told of a lock that is not robust");
+		p->props |= RDL_P_ROBUST;
+		rdl_msg_seal(&b.msg, 0);
+		wrong(rdl_msg_check(&b.msg, len), "a death told of a robust lock");
 	}
 	return first_wrong;
 }
@@ -275,7 +281,7 @@ static const char *messages(u64 seed)
 		u32 len = rdl_msg_len(type);
 		struct rdl_claim c = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_S, .ticket = 77, .nx = 3,
 				       .handed_epoch = 0x1001, .handed_ticket = 5, .ver = 1ull << 40, .vflags = 2,
-				       .ticket_epoch = 0x1002 };
+				       .ticket_epoch = 0x1002, .report = RDL_REPORT_RESET };
 		struct rdl_rebuilt r = { .what = RDL_CLAIM_WAIT, .mode = RDL_MODE_X, .granted = 1, .ticket = 9,
 					 .pred = 256, .vflags = 8, .succ = 255, .ver = 1ull << 50 };
 		struct rdl_claim c2;
@@ -292,8 +298,12 @@ static const char *messages(u64 seed)
 			rdl_msg_get_claim(&b.msg, &c2);
 			wrong(c.what != c2.what || c.mode != c2.mode || c.ticket != c2.ticket || c.nx != c2.nx ||
 			      c.handed_epoch != c2.handed_epoch || c.handed_ticket != c2.handed_ticket ||
-			      c.ver != c2.ver || c.vflags != c2.vflags || c.ticket_epoch != c2.ticket_epoch,
-			      "claim changed on the way");
+			      c.ver != c2.ver || c.vflags != c2.vflags || c.ticket_epoch != c2.ticket_epoch ||
+			      c.report != c2.report, "claim changed on the way");
+			c.report = RDL_NR_REPORTS;
+			rdl_msg_put_claim(&b.msg, &c);
+			rdl_msg_seal(&b.msg, 0);
+			wrong(!rdl_msg_check(&b.msg, len), "a report that is none");
 		}
 		if (type == RDL_MSG_REBUILT) {
 			rdl_msg_put_rebuilt(&b.msg, &r);

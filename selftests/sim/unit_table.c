@@ -97,7 +97,8 @@ static void any_event(const struct rdl_lock *l, struct rdl_event *ev)
 		ev->epoch += bits(3) ? 1 : (int)bits(2) - 1;
 	ev->old = any_word(l);
 	ev->rebuilt.what = bits(3) ? (l->st == RDL_ST_HELD ? RDL_CLAIM_HOLD : RDL_CLAIM_NONE) : bits(2);
-	ev->rebuilt.vflags = bits(2);
+	ev->rebuilt.vflags = bits(3);
+	ev->report = rnd(&dice, RDL_NR_REPORTS + 1);
 }
 
 static u32 seen[RDL_NR_STATES][RDL_NR_EVENTS];
@@ -149,6 +150,7 @@ const char *table_hostile(u64 seed)
 			break;
 		if (rdl_epoch_rep(l.epoch) > RDL_REP_MAX - 8) {
 			rdl_lock_init(&l, RDL_KIND_DEFAULT, bits(8), rdl_epoch(1, 0), bits(2));
+			rdl_lock_props(&l, bits(1) ? RDL_P_ROBUST : 0, 0);
 			was = l;
 		}
 		any_event(&l, &ev);

@@ -6,6 +6,7 @@
 #include "sim.h"
 
 static void serve_thread(struct world *w, struct event *e);
+static void reset(struct world *w, struct event *e);
 
 int fifo_pop(struct world *w, struct agent *a, int at)
 {
@@ -38,6 +39,8 @@ void thread_idle(struct world *w, int n, int t)
 	th->fed = false;
 	th->has = false;
 	th->converting = false;
+	th->told = false;
+	th->saying = false;
 	th->gen++;
 	thread_event(w, n, t, serve_thread, about(w, w->cfg.think));
 }
@@ -52,14 +55,24 @@ void waiter_failed(struct world *w, int n, int lock, int at, u32 err)
 	if (t < 0)
 		return;
 	trace(w, "node %d: lock %d: user %d fails, errno %u", n, lock, t, err);
-	if (!w->node[n].thread[t].try || (err != EAGAIN && err != EHOSTUNREACH))
+	if (err == ENOTRECOVERABLE)
+		judge_ruin(w, n, lock);
+	else if (!w->node[n].thread[t].try || (err != EAGAIN && err != EHOSTUNREACH))
 		violation(w, "node %d: lock %d: a waiter failed with errno %u", n, lock, err);
 	a->failed++;
 	thread_idle(w, n, t);
+	if (err == ENOTRECOVERABLE && chance(w, w->cfg.reset_pct))
+		sched(w, rnd(w, 10 * w->cfg.latency), reset, n)->lock = lock;
+}
+
+void waiters_ruined(struct world *w, int n, int lock, u32 err)
+{
+	while (w->node[n].agent[lock].nfifo && !w->failed)
+		waiter_failed(w, n, lock, 0, err);
 }
 
 /* The first @many of the queue; the grant has been judged. */
-void users_granted(struct world *w, int n, int lock, u32 many)
+void users_granted(struct world *w, int n, int lock, u32 many, bool told)
 {
 	struct agent *a = &w->node[n].agent[lock];
 
@@ -75,6 +88,7 @@ void users_granted(struct world *w, int n, int lock, u32 many)
 			a->worst = w->now - th->since;
 		th->st = HOLDING;
 		th->has = true;
+		th->told = told && (w->home.lock[lock].props & RDL_P_ROBUST);
 		th->gen++;
 		a->users++;
 		a->mode = th->mode;
@@ -90,8 +104,11 @@ void users_cut_off(struct world *w, int n, int lock)
 	if (!a->users)
 		return;
 	/* If the node slept through its own eviction, the next owner may have been told already. */
-	if (!a->evicted && a->mode == RDL_MODE_X)
+	if (!a->evicted && a->mode == RDL_MODE_X) {
 		w->home.lock[lock].death_untold = true;
+		w->home.lock[lock].must = true;
+		w->home.lock[lock].may = true;
+	}
 	a->evicted = false;
 	a->users = 0;
 	w->cov->lost++;
@@ -102,9 +119,10 @@ void users_cut_off(struct world *w, int n, int lock)
 			continue;
 		/* It finds out when it releases; or now, if it waits for a conversion. */
 		th->has = false;
-		if (!th->converting)
+		if (!th->converting && !th->saying)
 			continue;
 		th->converting = false;
+		th->saying = false;
 		th->gen++;
 		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
 	}
@@ -183,6 +201,9 @@ static void want(struct world *w, int n, int t)
 	a = &w->node[n].agent[th->lock];
 	a->closing = false;
 	trace(w, "node %d: lock %d: user %d %s, mode %u", n, th->lock, t, th->try ? "tries" : "wants it", th->mode);
+	/* Of a lock that needs it not: without effect. */
+	if (chance(w, w->cfg.reset_pct / 8))
+		sched(w, rnd(w, 10 * w->cfg.latency), reset, n)->lock = th->lock;
 	if (chance(w, w->cfg.cancel_pct))
 		thread_event(w, n, t, cancel, rnd(w, 20 * w->cfg.latency));
 	if (a->open == OPEN) {
@@ -272,6 +293,90 @@ static bool convert(struct world *w, int n, int t)
 	return true;
 }
 
+/* ---- robust locks ---- */
+
+static void reset(struct world *w, struct event *e)
+{
+	struct agent *a = &w->node[e->node].agent[e->lock];
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = RDL_REPORT_RESET };
+
+	if (!awake(w, e->node) || a->open != OPEN || !a->core.robust)
+		return;
+	trace(w, "node %d: lock %d is reset", e->node, e->lock);
+	if (a->core.dead & RDL_VF_NOTRECOVERABLE)
+		w->home.lock[e->lock].reset = true;
+	feed(w, e->node, e->lock, &ev, 0);
+}
+
+/* The home knows what an owner has said. */
+void user_said(struct world *w, int n, int lock)
+{
+	int t;
+
+	for (t = 0; t < w->cfg.threads; t++) {
+		struct thread *th = &w->node[n].thread[t];
+
+		if (th->lock != lock || !th->saying || rdl_reports(&w->node[n].agent[lock].core))
+			continue;
+		judge_whole(w, n, lock);
+		th->saying = false;
+		th->told = false;
+		th->gen++;
+		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+	}
+}
+
+static bool owns(const struct world *w, int n, int t)
+{
+	const struct thread *th = &w->node[n].thread[t];
+	const struct agent *a = &w->node[n].agent[th->lock];
+
+	return a->core.robust && th->has && !th->converting && th->mode == RDL_MODE_X && a->mode == RDL_MODE_X;
+}
+
+/* Says that it is whole, and waits for the home to know; now and then it is killed meanwhile. */
+static bool say(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
+	u32 gen;
+
+	if (!owns(w, n, t) || !th->told || th->saying || !chance(w, w->cfg.whole_pct))
+		return false;
+	trace(w, "node %d: lock %d: user %d says that it is whole", n, th->lock, t);
+	th->saying = true;
+	gen = ++th->gen;
+	w->home.lock[th->lock].whole_by = n + 1;
+	feed(w, n, th->lock, &ev, 0);
+	if (th->saying && th->gen == gen && chance(w, 15))
+		thread_event(w, n, t, serve_thread, rnd(w, 6 * w->cfg.latency));
+	return true;
+}
+
+/* What its release means. Who goes without one dies; that of one that was told of a death changes nothing. */
+static u8 last_word(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct home_lock *h = &w->home.lock[th->lock];
+
+	if (!owns(w, n, t))
+		return RDL_REPORT_NONE;
+	if (chance(w, w->cfg.die_pct)) {
+		trace(w, "node %d: lock %d: user %d dies", n, th->lock, t);
+		if (th->told && !th->saying)
+			return RDL_REPORT_NONE;
+		h->must = true;
+		h->may = true;
+		h->whole_by = 0;
+		return RDL_REPORT_DIED;
+	}
+	if (!th->told || th->saying)
+		return RDL_REPORT_NONE;
+	trace(w, "node %d: lock %d: user %d gives up", n, th->lock, t);
+	h->gave_up = n + 1;
+	return RDL_REPORT_FAILED;
+}
+
 static void release(struct world *w, int n, int t)
 {
 	struct thread *th = &w->node[n].thread[t];
@@ -280,8 +385,10 @@ static void release(struct world *w, int n, int t)
 	bool spin = w->home.lock[th->lock].kind == RDL_KIND_SPIN;
 
 	if (th->has) {
+		ev.report = last_word(w, n, t);
 		th->has = false;
-		if (!th->converting)
+		th->saying = false;
+		if (!th->converting && ev.report != RDL_REPORT_DIED)
 			ev.dirty = write_value(w, n, th->lock);
 		th->converting = false;
 		if (!--a->users)
@@ -305,7 +412,9 @@ static void serve_thread(struct world *w, struct event *e)
 			want(w, n, t);
 		break;
 	case HOLDING:
-		if (th->has && !th->converting && !w->stopping && convert(w, n, t))
+		if (th->has && !th->converting && !th->saying && !w->stopping && convert(w, n, t))
+			break;
+		if (say(w, n, t))
 			break;
 		release(w, n, t);
 		thread_idle(w, n, t);

@@ -248,12 +248,14 @@ static void kinds(struct world *w, u8 wanted)
 
 	for (i = 0; i < w->cfg.locks; i++) {
 		struct home_lock *h = &w->home.lock[i];
-		u8 props = rnd(w, 4);
+		u8 props = rnd(w, 4) | (chance(w, 35) ? RDL_P_ROBUST : 0);
 
 		if (mixed && i)
 			kind = 1 + rnd(w, RDL_NR_KINDS - 1);
 		h->kind = wanted ? wanted : kind;
-		h->props = h->kind == RDL_KIND_SPIN ? 0 : w->cfg.hammer ? RDL_P_STICKY : props;
+		if (h->kind == RDL_KIND_SPIN)
+			props &= RDL_P_ROBUST;
+		h->props = w->cfg.hammer ? h->kind == RDL_KIND_SPIN ? 0 : RDL_P_STICKY : props;
 		if (h->kind == RDL_KIND_TICKET)
 			h->props &= ~RDL_P_STICKY;
 	}
@@ -289,6 +291,9 @@ static void configure(struct world *w, const struct wish *wish)
 	c->late_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	c->twice_pct = chance(w, 40) ? rnd(w, 30) : 0;
 	c->drop_pct = chance(w, 10) ? rnd(w, 10) : 0;
+	c->die_pct = chance(w, 50) ? rnd(w, 30) : 0;
+	c->whole_pct = 50 + rnd(w, 51);
+	c->reset_pct = rnd(w, 60);
 	c->lease_links = chance(w, 50);
 	c->slow_open = chance(w, 50);
 	c->shed = chance(w, 60);

@@ -2,11 +2,14 @@
 /*
  * holder: one owner that says what happens to it, and a storm of owners that are killed.
  *
- *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT]
- *	Acquires; -n tries, -w sets a deadline, -s shares, -N: the lock is not to stay with an idle owner. Prints "held token=X flags=F ms=M" or "failed ERRNO
- *	ms=M" (and ends with 1). Then holds until SIGTERM, and prints "released" (0), or until the lock is lost, and
- *	prints "lost ERRNO" (3). SIGUSR1: goes to the other mode, and prints "shared", "exclusive", or "kept ERRNO". With -v the lock has a value of 8 bytes: it is printed behind value=, and TEXT is
- *	left in its place.
+ *   holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT] [-r] [-c]
+ *	Acquires; -n tries, -w sets a deadline, -s shares, -N: the lock is not to stay with an idle owner. Prints
+ *	"held token=X flags=F ms=M" or "failed ERRNO ms=M" (and ends with 1). Then holds until SIGTERM, and prints
+ *	"released" (0), or until the lock is lost, and prints "lost ERRNO" (3). SIGUSR1: goes to the other mode, and
+ *	prints "shared", "exclusive", or "kept ERRNO". With -v the lock has a value of 8 bytes: it is printed behind
+ *	value=, and TEXT is left in its place. With -r the lock is robust; if an owner has died, "held" ends with
+ *	" died", and to release it is to give it up, but with -c: then it is made consistent first, and "consistent"
+ *	is printed.
  *   holder open KEY [-k KIND] [-w MILLISECONDS]
  *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
  *   holder many KEY [-k KIND] [-n LOCKS]
@@ -27,6 +30,7 @@ enum { AWAY, WAITS, HOLDS };
 
 static int told, turn, kind, mode = RDLOCK_MODE_EXCLUSIVE;
 static uint32_t open_flags;
+static bool repair;
 static const char *text;
 
 static void tell(int sig)
@@ -92,6 +96,7 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	uint64_t start = now_ns();
 	uint32_t len = 0;
 	sigset_t term;
+	bool died;
 	int lock, err;
 
 	lock = open_key(key);
@@ -106,14 +111,17 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	sigaction(SIGTERM, &sa, NULL);
 	arg.deadline = wait_ms ? in_ms(wait_ms) : NEVER;
 	err = call(lock, RDLOCK_IOC_ACQUIRE, &arg);
+	died = err == -EOWNERDEAD;
+	if (died)
+		err = 0;
 	if (err) {
 		printf("failed %s ms=%u\n", strerrorname_np(-err), ms_since(start));
 		return 1;
 	}
 	if (text)
 		err = lock_value_get(lock, value, &len);
-	printf("held token=%llx flags=%u ms=%u value=%.8s%s\n", (unsigned long long)arg.out_token, arg.out_flags,
-	       ms_since(start), value, err ? "?" : "");
+	printf("held token=%llx flags=%u ms=%u value=%.8s%s%s\n", (unsigned long long)arg.out_token, arg.out_flags,
+	       ms_since(start), value, err ? "?" : "", died ? " died" : "");
 
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
@@ -129,6 +137,10 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 		memset(value, 0, sizeof(value));
 		memcpy(value, text, strlen(text) < 8 ? strlen(text) : 8);
 		lock_value_set(lock, value, 8);
+	}
+	if (died && repair) {
+		err = lock_consistent(lock);
+		printf("%s\n", err ? strerrorname_np(-err) : "consistent");
 	}
 	err = lock_release(lock);
 	if (err) {
@@ -270,7 +282,7 @@ int main(int argc, char **argv)
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sNk:v:")) != -1) {
+	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sNk:v:rc")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
@@ -291,7 +303,13 @@ int main(int argc, char **argv)
 			mode = RDLOCK_MODE_SHARED;
 			break;
 		case 'N':
-			open_flags = RDLOCK_OPEN_NOT_STICKY;
+			open_flags |= RDLOCK_OPEN_NOT_STICKY;
+			break;
+		case 'r':
+			open_flags |= RDLOCK_OPEN_ROBUST;
+			break;
+		case 'c':
+			repair = true;
 			break;
 		case 'k':
 			kind = kind_of(optarg);

@@ -15,7 +15,8 @@
  * of a space fd, RDLOCK_IOC_COUNTER_OPEN a counter fd. All are close-on-exec.
  *
  * The owner of a lock is the open file description of the lock fd: a fork or dup shares it, SCM_RIGHTS hands it on, and
- * when the last reference is closed, by whatever means, the lock is released. One lock fd holds its lock once at most;
+ * when the last reference is closed, by whatever means, the lock is released (of a robust lock that is held exclusively
+ * it is the owner's death, see RDLOCK_IOC_CONSISTENT). One lock fd holds its lock once at most;
  * to let two threads of a process exclude each other, each opens the key itself.
  *
  * A lock fd is pollable: EPOLLIN when an acquire that returned -EAGAIN under O_NONBLOCK has been granted (or has
@@ -27,7 +28,7 @@
  *
  * Every structure starts with @size, which the caller sets to sizeof(the structure). A structure longer than the
  * kernel's is accepted when what the kernel does not know is zero. Reserved fields and padding must be zero, unknown
- * flags are refused. Fields named out_ are written by the kernel on success only. Deadlines are absolute,
+ * flags are refused. Fields named out_ are written by the kernel on success only, and with EOWNERDEAD. Deadlines are absolute,
  * CLOCK_MONOTONIC, nanoseconds, in the caller's time namespace; RDLOCK_NO_DEADLINE waits for ever. Structures have the
  * same layout for 64-bit, 32-bit and x32 callers.
  *
@@ -36,7 +37,7 @@
  * ====================  ==========================================================================================
  * ENOTTY                unknown command
  * EINVAL                unknown flag, non-zero padding, bad value, too short a structure; a lock that exists with
- *                       another kind, value size or stickiness than is asked for
+ *                       another kind, value size or stickiness than is asked for, or only one of the two is robust
  * E2BIG                 a longer structure than the kernel knows, with a non-zero tail
  * EOPNOTSUPP            known, but not by this kind of lock, device or kernel
  * EFAULT                bad user memory
@@ -58,6 +59,8 @@
  * EHOSTUNREACH          the home could not be reached and the deadline passed
  * ECONNREFUSED          the home's machine answers, but knows no such space
  * EKEYREVOKED           this node was cut off; what the fd held is gone; open the lock again
+ * EOWNERDEAD            the lock is robust, an owner died, and what it guards may not be consistent; the lock IS HELD
+ * ENOTRECOVERABLE       the lock is robust, and an owner that was told so gave it up; nothing is held
  * EREMOTEIO             a counter operation may or may not have happened; it is never repeated for you
  * EPROTO, EBADMSG       the peer speaks another version, or nonsense
  * ESHUTDOWN             the space is being destroyed or left
@@ -79,6 +82,7 @@ enum {
 	RDLOCK_CMD_SPACE_STAT = 0x20,
 	RDLOCK_CMD_LOCK_OPEN,
 	RDLOCK_CMD_COUNTER_OPEN,
+	RDLOCK_CMD_LOCK_RESET,
 	RDLOCK_CMD_ACQUIRE = 0x40,
 	RDLOCK_CMD_RELEASE,
 	RDLOCK_CMD_CANCEL,
@@ -86,6 +90,7 @@ enum {
 	RDLOCK_CMD_CONVERT,
 	RDLOCK_CMD_VALUE_GET,
 	RDLOCK_CMD_VALUE_SET,
+	RDLOCK_CMD_CONSISTENT,
 	RDLOCK_CMD_COUNTER_ADD = 0x60,
 	RDLOCK_CMD_COUNTER_CAS,
 	RDLOCK_CMD_COUNTER_READ,
@@ -154,6 +159,7 @@ struct rdlock_addr {
 #define RDLOCK_FEATURE_SHARED	(1ULL << 2)	/* some kind has shared mode, and RDLOCK_IOC_CONVERT */
 #define RDLOCK_FEATURE_VALUE	(1ULL << 3)	/* value blocks of up to RDLOCK_VALUE_INLINE bytes */
 #define RDLOCK_FEATURE_WAIT	(1ULL << 4)	/* enum rdlock_wait of a space */
+#define RDLOCK_FEATURE_ROBUST	(1ULL << 5)	/* RDLOCK_OPEN_ROBUST, RDLOCK_IOC_CONSISTENT, RDLOCK_IOC_LOCK_RESET */
 
 /**
  * struct rdlock_info - ioctl(RDLOCK_IOC_INFO), device fd
@@ -374,6 +380,7 @@ struct rdlock_space_list {
 #define RDLOCK_OPEN_NONBLOCK	(1U << 0)	/* the new fd has O_NONBLOCK set */
 #define RDLOCK_OPEN_STICKY	(1U << 1)	/* an idle exclusive owner keeps the lock until another node asks */
 #define RDLOCK_OPEN_NOT_STICKY	(1U << 2)	/* it gives it back at once */
+#define RDLOCK_OPEN_ROBUST	(1U << 3)	/* who gets it after an owner's death is told; RDLOCK_IOC_CONSISTENT */
 
 #define RDLOCK_VALUE_MAX	65536		/* bytes of a value block that can be asked for */
 #define RDLOCK_VALUE_INLINE	64		/* and that travel with the lock; the kernel has no larger ones yet */
@@ -381,7 +388,7 @@ struct rdlock_space_list {
 /**
  * struct rdlock_lock_open - ioctl(RDLOCK_IOC_LOCK_OPEN), space fd; returns a lock fd
  * @size: sizeof(struct rdlock_lock_open)
- * @flags: RDLOCK_OPEN_NONBLOCK, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
+ * @flags: RDLOCK_OPEN_NONBLOCK, RDLOCK_OPEN_ROBUST, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
  * @key_len: 1 to RDLOCK_NAME_MAX
  * @kind: enum rdlock_kind
  * @deadline: until then the home is asked
@@ -389,11 +396,12 @@ struct rdlock_space_list {
  * @value_size: bytes of the value block; 0: none, or as many as it has
  * @reserved: 0
  *
- * Kind, value size and stickiness are the lock's, and the first open of the key decides them: a kind of 0 is the
- * space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails with
- * -EINVAL; what it leaves open it takes as it is. -EOPNOTSUPP: a sticky lock of kind spin or ticket, a value block of
+ * Kind, value size, stickiness and robustness are the lock's, and the first open of the key decides them: a kind of 0 is
+ * the space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails
+ * with -EINVAL; what it leaves open it takes as it is. Robustness cannot be left open: with RDLOCK_OPEN_ROBUST the lock
+ * must be robust, without it must not, because its owner must know what EOWNERDEAD means. -EOPNOTSUPP: a sticky lock of kind spin or ticket, a value block of
  * kind spin or of more than RDLOCK_VALUE_INLINE bytes. A lock that nobody has open any more is forgotten, with its
- * value.
+ * value; but not that an owner of a robust one died.
  */
 struct rdlock_lock_open {
 	__u32 size;
@@ -408,9 +416,37 @@ struct rdlock_lock_open {
 
 #define RDLOCK_IOC_LOCK_OPEN	_IO(RDLOCK_IOC, RDLOCK_CMD_LOCK_OPEN)
 
+/**
+ * struct rdlock_lock_reset - ioctl(RDLOCK_IOC_LOCK_RESET), space fd: make a robust lock usable that is not recoverable
+ * @size: sizeof(struct rdlock_lock_reset)
+ * @flags: 0
+ * @key_len: 1 to RDLOCK_NAME_MAX
+ * @reserved: 0
+ * @deadline: until then the home is asked, and waited for
+ * @key: the key, zero-filled
+ *
+ * Whoever acquires the lock afterwards gets it as if no owner had died: what it guards is the administrator's
+ * responsibility. Without effect on a lock that is recoverable. -ENOENT: nobody has the lock open, so there is nothing
+ * to be reset; -EINVAL: it is not robust. Needs CAP_NET_ADMIN as RDLOCK_IOC_SPACE_CREATE.
+ */
+struct rdlock_lock_reset {
+	__u32 size;
+	__u32 flags;
+	__u32 key_len;
+	__u32 reserved;
+	__aligned_u64 deadline;
+	__u8 key[RDLOCK_NAME_MAX];
+};
+
+#define RDLOCK_IOC_LOCK_RESET	_IO(RDLOCK_IOC, RDLOCK_CMD_LOCK_RESET)
+
 #define RDLOCK_ACQUIRE_TRY	(1U << 0)	/* do not wait for the holder; -EAGAIN */
 
-#define RDLOCK_GRANT_OWNER_DIED	(1U << 0)	/* the previous owner's node died, or was cut off, holding the lock */
+/*
+ * The previous owner's node died, or was cut off, holding the lock: told once. Of a robust lock: an exclusive owner
+ * died; told with EOWNERDEAD by every acquire until RDLOCK_IOC_CONSISTENT.
+ */
+#define RDLOCK_GRANT_OWNER_DIED	(1U << 0)
 #define RDLOCK_GRANT_LOCAL	(1U << 1)	/* handed over within the node, without a network operation */
 #define RDLOCK_GRANT_VALUE_INVALID (1U << 2)	/* the value may be older than its last writer left it */
 #define RDLOCK_GRANT_MAYBE_DIED	(1U << 3)	/* nobody can say whether a node that is gone held the lock */
@@ -428,6 +464,8 @@ struct rdlock_lock_open {
  *
  * With O_NONBLOCK (and without RDLOCK_ACQUIRE_TRY) an acquire that has to wait is queued and returns -EAGAIN; poll says
  * when to call again, and that call, in the same mode, gives the result. @deadline then bounds the queued request.
+ *
+ * EOWNERDEAD, of a robust lock, means that the lock is held, and the out_ fields are written as on success.
  */
 struct rdlock_acquire {
 	__u32 size;
@@ -457,6 +495,19 @@ struct rdlock_release {
 #define RDLOCK_IOC_RELEASE	_IO(RDLOCK_IOC, RDLOCK_CMD_RELEASE)
 #define RDLOCK_IOC_CANCEL	_IO(RDLOCK_IOC, RDLOCK_CMD_CANCEL)
 
+/*
+ * struct rdlock_release, lock fd, whose acquire in exclusive mode (or a shared one that was converted) ended with
+ * EOWNERDEAD: what the robust lock guards is consistent again. It returns when the home knows; from then on acquires are
+ * as before the death, on every node. -EINVAL: the lock is not robust, not held exclusively, or no death was told of;
+ * -EPERM: the fd does not hold it; -EBUSY: it is being said, or the mode is being changed. A fatal signal leaves open
+ * whether the home will know.
+ *
+ * Who releases such a lock without it has given it up: acquires, also those that wait, end with ENOTRECOVERABLE, on
+ * every node, until RDLOCK_IOC_LOCK_RESET, or until nobody has the lock open. Who closes it instead, or dies, changes
+ * nothing, nor does a shared owner.
+ */
+#define RDLOCK_IOC_CONSISTENT	_IO(RDLOCK_IOC, RDLOCK_CMD_CONSISTENT)
+
 /**
  * enum rdlock_fd_state - of a lock fd
  * @RDLOCK_FD_IDLE: nothing held or asked
@@ -484,7 +535,7 @@ enum rdlock_fd_state {
  * @out_token: of the grant, 0 when nothing is held
  * @out_instance: of the space
  * @out_value_size: bytes of its value block, 0: it has none
- * @out_open_flags: RDLOCK_OPEN_STICKY if it is
+ * @out_open_flags: RDLOCK_OPEN_STICKY and RDLOCK_OPEN_ROBUST if it is
  */
 struct rdlock_status {
 	__u32 size;
@@ -506,7 +557,7 @@ struct rdlock_status {
  * @size: sizeof(struct rdlock_convert)
  * @flags: 0
  * @mode: enum rdlock_mode
- * @out_flags: 0
+ * @out_flags: RDLOCK_GRANT_OWNER_DIED if the lock is robust and was acquired with EOWNERDEAD, and is not consistent yet
  * @out_token: of the grant as it is now; an exclusive one is new, and greater than all before
  * @out_instance: as of struct rdlock_acquire
  *

@@ -15,11 +15,12 @@
 #define EXIT_ERROR	1
 #define EXIT_USAGE	2
 #define EXIT_BUSY	75	/* EX_TEMPFAIL: somebody else has it */
+#define EXIT_DIED	76	/* an owner of the robust lock died, and the command was not run */
 #define EXIT_TIMEOUT	124	/* as timeout(1) */
 #define EXIT_CANNOT_RUN	126
 #define EXIT_NOT_FOUND	127
 
-#define MAX_OPTS	10
+#define MAX_OPTS	12
 #define MAX_POS		8
 
 struct args;
@@ -147,6 +148,7 @@ int cmd_counter_get(const struct args *a);
 int cmd_counter_cas(const struct args *a);
 int cmd_counter_show(const struct args *a);
 int cmd_lock_test(const struct args *a);
+int cmd_lock_reset(const struct args *a);
 int cmd_bench_kinds(const struct args *a);
 int cmd_info(const struct args *a);
 

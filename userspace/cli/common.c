@@ -23,6 +23,8 @@ int fail(int cmd, int err, const struct target *t)
 		return EXIT_BUSY;
 	case -ETIMEDOUT:
 		return EXIT_TIMEOUT;
+	case -EOWNERDEAD:
+		return EXIT_DIED;
 	default:
 		return EXIT_ERROR;
 	}

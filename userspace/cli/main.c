@@ -67,8 +67,12 @@ const struct command commands[] = {
 		.more = "The lock is held until the command ends; the command cannot release it. In its environment\n"
 			"are RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died,\n"
 			"local, maybe-died). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
-			"124 if the time was over; 126, 127 if the command cannot be run, is not found; 1 for any other\n"
-			"error, also if the lock was lost while the command ran; 2 for wrong usage.",
+			"76 with --robust if an owner died; 124 if the time was over; 126, 127 if the command cannot be\n"
+			"run, is not found; 1 for any other error, also if the lock was lost while the command ran; 2 for\n"
+			"wrong usage.\n"
+			"An owner of a robust lock dies if its node does, or rdlock run is killed. With --recover\n"
+			"RDLOCK_GRANT_FLAGS then says owner-died, and a command that ends with 0 has repaired what was left\n"
+			"half done: the next one is told of nothing. Otherwise, and without --recover, it is told again.",
 		.example = "rdlock run web/deploy -w 60 -- ./deploy.sh\n"
 			   "rdlock run -n web/cron/daily -- run-parts /etc/cron.daily",
 		.opts = {
@@ -78,6 +82,8 @@ const struct command commands[] = {
 			{ "shared", 's', NULL, "together with other shared holders (kind fair)" },
 			OPT_KIND,
 			{ "sticky", 0, "YES|NO", "does an idle owner keep it until it is asked? (fair, mcs: yes)" },
+			{ "robust", 0, NULL, "who gets it after an owner's death is told; all openers must say it" },
+			{ "recover", 0, NULL, "with --robust: run the command also then; it repairs what it finds" },
 			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (default), or kill the command (SIGTERM)" },
 			{ "verbose", 'v', NULL, "tell on stderr what happens" },
 		},
@@ -116,7 +122,14 @@ const struct command commands[] = {
 		.help = "say whether a lock is free; exit code 75 if it is held",
 		.more = "It is taken and released at once to find out.",
 		.example = "rdlock lock test web/deploy",
-		.opts = { OPT_KIND, OPT_WAIT },
+		.opts = { OPT_KIND, { "robust", 0, NULL, "it is robust" }, OPT_WAIT },
+	}, {
+		.object = "lock", .name = "reset", .fn = cmd_lock_reset,
+		.args = "SPACE/KEY", .min_pos = 1, .max_pos = 1,
+		.help = "make a robust lock usable again that was given up after an owner's death",
+		.more = "First see to it that what the lock guards is whole: nobody is told of the death any more.",
+		.example = "rdlock lock reset web/deploy",
+		.opts = { OPT_WAIT },
 	}, {
 		.object = "bench", .name = "kinds", .fn = cmd_bench_kinds,
 		.args = "SPACE", .min_pos = 1, .max_pos = 1,

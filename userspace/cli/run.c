@@ -32,6 +32,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
  * @opts, @flags: how it is opened
  * @kill_on_loss: end the command when the lock is lost
  * @lost: it was
+ * @died: the lock is robust, and an owner died
  * @child: the command
  * @old_mask, @old_chld: what the command gets back
  */
@@ -42,6 +43,7 @@ struct run {
 	unsigned int flags;
 	bool kill_on_loss;
 	bool lost;
+	bool died;
 	pid_t child;
 	sigset_t old_mask;
 	struct sigaction old_chld;
@@ -164,6 +166,15 @@ static int run_child(struct run *r, const struct rdlock_grant *grant, char **arg
 		exec_command(r, grant, parent, argv);
 
 	code = wait_for_child(r, sigfd, argv[0]);
+	if (r->died && code) {
+		/* Not repaired: the end of this process leaves it as it was, a release would give it up. */
+		fprintf(stderr, "rdlock: %s failed, so the next owner of '%s/%s' is told of the death again\n", argv[0],
+			r->t.space_text, r->t.key_text);
+		return r->lost ? EXIT_ERROR : code;
+	}
+	err = r->died ? rdlock_make_consistent(r->lock) : 0;
+	if (err && err != -EKEYREVOKED)
+		return fail(RDLOCK_CMD_CONSISTENT, err, &r->t);
 	err = rdlock_release(r->lock);
 	if (err == -EKEYREVOKED)
 		lost(r, argv[0]);
@@ -186,10 +197,14 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 		return usage_error(a, "--on-loss is wait or kill");
 	if (sticky && strcmp(sticky, "yes") && strcmp(sticky, "no"))
 		return usage_error(a, "--sticky is yes or no");
+	if (opt_val(a, "recover") && (!opt_val(a, "robust") || opt_val(a, "shared")))
+		return usage_error(a, "--recover goes with --robust, and not with -s");
 	if (parse_kind(a, opt_val(a, "kind"), &r->opts.kind))
 		return EXIT_USAGE;
 	if (sticky)
 		r->flags = strcmp(sticky, "no") ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY;
+	if (opt_val(a, "robust"))
+		r->flags |= RDLOCK_OPEN_ROBUST;
 	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
 	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
 	/* A key that is new on this node is asked of its home, also with -n. */
@@ -226,7 +241,9 @@ int cmd_run(const struct args *a)
 		err = rdlock_try(r.lock, mode, &grant);
 	else
 		err = rdlock_acquire(r.lock, mode, deadline, &grant);
-	if (err)
+	r.died = err == -EOWNERDEAD;
+	/* It is held; the end of this process gives it back as it was. */
+	if (err && !(r.died && opt_val(a, "recover")))
 		return fail(RDLOCK_CMD_ACQUIRE, err, &r.t);
 
 	if (verbose) {

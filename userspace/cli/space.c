@@ -352,6 +352,8 @@ int cmd_info(const struct args *a)
 		out_str("", " %s", "shared");
 	if (info.out_features & RDLOCK_FEATURE_VALUE)
 		out_str("", " %s", "value");
+	if (info.out_features & RDLOCK_FEATURE_ROBUST)
+		out_str("", " %s", "robust");
 	if (info.out_features & RDLOCK_FEATURE_WAIT)
 		out_str("", " %s", "wait");
 	out_close();

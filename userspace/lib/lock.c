@@ -48,7 +48,7 @@ static int acquire(int lock, unsigned int mode, unsigned int flags, uint64_t dea
 	};
 	int err = lib_call(lock, RDLOCK_IOC_ACQUIRE, &a);
 
-	if (err < 0)
+	if (err < 0 && err != -EOWNERDEAD)
 		return err;
 	if (grant)
 		*grant = (struct rdlock_grant) {
@@ -56,7 +56,7 @@ static int acquire(int lock, unsigned int mode, unsigned int flags, uint64_t dea
 			.instance = a.out_instance,
 			.flags = a.out_flags,
 		};
-	return 0;
+	return err;
 }
 
 int rdlock_acquire(int lock, unsigned int mode, uint64_t deadline, struct rdlock_grant *grant)
@@ -74,6 +74,24 @@ int rdlock_release(int lock)
 	struct rdlock_release r = { .size = sizeof(r) };
 
 	return lib_call(lock, RDLOCK_IOC_RELEASE, &r);
+}
+
+int rdlock_make_consistent(int lock)
+{
+	struct rdlock_release r = { .size = sizeof(r) };
+
+	return lib_call(lock, RDLOCK_IOC_CONSISTENT, &r);
+}
+
+int rdlock_lock_reset(int space, const void *key, size_t len, uint64_t deadline)
+{
+	struct rdlock_lock_reset r = {
+		.size = sizeof(r),
+		.deadline = deadline,
+	};
+	int err = lib_name(r.key, &r.key_len, key, len);
+
+	return err ? err : lib_call(space, RDLOCK_IOC_LOCK_RESET, &r);
 }
 
 int rdlock_convert(int lock, unsigned int mode, struct rdlock_grant *grant)

@@ -100,14 +100,25 @@ RDLOCK_API int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat);
 /* @flags: RDLOCK_OPEN_NONBLOCK. Return: lock fd */
 RDLOCK_API int rdlock_lock_open(int space, const void *key, size_t len, unsigned int kind, unsigned int flags,
 				uint64_t deadline);
-/* With what it is to be; @flags may also have RDLOCK_OPEN_STICKY or _NOT_STICKY. -EINVAL: it exists, and is not so. */
+/*
+ * With what it is to be; @flags may also have RDLOCK_OPEN_STICKY or _NOT_STICKY, and RDLOCK_OPEN_ROBUST. -EINVAL: it
+ * exists, and is not so.
+ */
 RDLOCK_API int rdlock_lock_open_as(int space, const void *key, size_t len, const struct rdlock_lock_opts *opts,
 				   unsigned int flags, uint64_t deadline);
-/* @mode: enum rdlock_mode. @grant may be NULL; it is written on success only. */
+/*
+ * @mode: enum rdlock_mode. @grant may be NULL; it is written on success, and with -EOWNERDEAD: then the lock, which is
+ * robust, is held too, and what it guards may not be consistent. -ENOTRECOVERABLE: that was given up, nothing is held.
+ */
 RDLOCK_API int rdlock_acquire(int lock, unsigned int mode, uint64_t deadline, struct rdlock_grant *grant);
 /* Does not wait for the holder: -EAGAIN. */
 RDLOCK_API int rdlock_try(int lock, unsigned int mode, struct rdlock_grant *grant);
+/* A robust lock that was acquired exclusively with -EOWNERDEAD is given up by it, but after rdlock_make_consistent(). */
 RDLOCK_API int rdlock_release(int lock);
+/* What it guards is consistent again: to be said by an exclusive owner, before it releases the lock. */
+RDLOCK_API int rdlock_make_consistent(int lock);
+/* A robust lock that was given up can be had again. Needs CAP_NET_ADMIN. -ENOENT: nobody has it open. */
+RDLOCK_API int rdlock_lock_reset(int space, const void *key, size_t len, uint64_t deadline);
 /* To another mode while it is held. -EDEADLK: others share it or wait for it; -EAGAIN: not now. */
 RDLOCK_API int rdlock_convert(int lock, unsigned int mode, struct rdlock_grant *grant);
 /* The value block of a lock that is held: at most @size bytes of it. Return: its size */

@@ -145,10 +145,10 @@ def spaces():
 def info():
     with Host(space=False) as h:
         same(h.json("info"), {"version": "fake", "command": h.ok("--version").split()[1],
-                              "features": ["counter", "timens", "shared", "value", "wait"],
+                              "features": ["counter", "timens", "shared", "value", "robust", "wait"],
                               "kinds": ["spin", "fair", "ticket", "mcs"], "name_max": 64,
                               "max_nodes": 256, "max_cells": 512}, "info")
-        has(h.ok("info"), "features   counter timens shared value wait\n", "kinds      spin fair ticket mcs\n")
+        has(h.ok("info"), "features   counter timens shared value robust wait\n", "kinds      spin fair ticket mcs\n")
 
 
 @test
@@ -156,7 +156,8 @@ def kinds():
     with Host() as h:
         for args, want in (([], "kind=0 flags=0 value=0"), (["--kind", "fair", "-s"], "kind=2 flags=0"),
                            (["--kind=mcs", "--sticky=no"], "kind=4 flags=4"),
-                           (["--kind=fair", "--sticky", "yes"], "kind=2 flags=2")):
+                           (["--kind=fair", "--sticky", "yes"], "kind=2 flags=2"),
+                           (["--robust", "--sticky=no"], "kind=0 flags=12")):
             h.run(0, ["run", *args, "web/k", "true"], want, FAKE_SHOW_OPEN="1")
         h.run(1, ["run", "--kind", "spin", "web/k", "true"], "it exists, and is of another kind",
               FAKE_FAIL=failing("LOCK_OPEN", "EINVAL"))
@@ -294,6 +295,37 @@ def run_loss():
         same(time.monotonic() - begin < 10, True, "the command was ended")
         # Lost too late for poll to say so.
         h.run(1, ["run", "web/x", "true"], "LOST", FAKE_FAIL=failing("RELEASE", "EKEYREVOKED"))
+
+
+@test
+def robust():
+    with Host() as h:
+        def left():
+            return {name for name in ("consistent", "given-up", "reset")
+                    if os.path.exists(os.path.join(h.dir, f"{name}.."))}
+
+        run = ["run", "--robust", "web/x"]
+        h.run(76, [*run, "true"], "EOWNERDEAD", "--recover", FAKE_DIED="1")
+        h.run(0, [*run, "--recover", "sh", "-c", "exit 0"])
+        same(left(), set(), "nobody died")
+        h.run(3, [*run, "--recover", "sh", "-c", "exit 3"], "told of the death again", FAKE_DIED="1")
+        same(left(), set(), "a repair that failed")
+        has(h.run(0, [*run, "--recover", "-v", "sh", "-c", "echo $RDLOCK_GRANT_FLAGS"], "owner-died", FAKE_DIED="1"),
+            "owner-died\n")
+        same(left(), {"consistent"}, "repaired")
+        h.run(0, [*run, "true"], FAKE_DIED="1")
+        h.run(1, [*run, "true"], "ENOTRECOVERABLE", "rdlock lock reset 'web/x'",
+              FAKE_FAIL=failing("ACQUIRE", "ENOTRECOVERABLE"))
+        h.run(1, [*run, "--recover", "true"], "cannot make lock 'web/x' consistent",
+              FAKE_DIED="1", FAKE_FAIL=failing("CONSISTENT", "EINVAL") + "," + failing("ACQUIRE", "EOWNERDEAD"))
+        h.run(2, ["run", "--recover", "web/x", "true"], "--robust")
+        h.run(2, [*run, "-s", "--recover", "true"], "-s")
+        h.ok("lock", "reset", "web/x")
+        same("reset" in left(), True, "reset")
+        h.run(1, ["lock", "reset", "web/x"], "nobody has it open", FAKE_FAIL=failing("LOCK_RESET", "ENOENT"))
+        os.remove(os.path.join(h.dir, "consistent.."))
+        has(h.ok("lock", "test", "--robust", "web/x", FAKE_DIED="1"), "free")
+        same("given-up" in left(), False, "a test leaves it as it was")
 
 
 @test

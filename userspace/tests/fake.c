@@ -7,6 +7,7 @@
  *	FAKE_FAIL=40=113,21=5	command 0x40 fails with errno 113, 0x21 with 5
  *	FAKE_LOSE_MS=100	100 ms after the first poll the lock is lost
  *	FAKE_FLAGS=3		grant flags
+ *	FAKE_DIED=1		the lock is robust, and an owner died, until the folder has a file "consistent"
  *	FAKE_BUSTED=1		locks exclude nobody: what the tests must notice
  */
 #define _GNU_SOURCE
@@ -210,7 +211,7 @@ static int dev_ioctl(unsigned int nr, void *arg)
 
 	switch (nr) {
 	case RDLOCK_CMD_INFO:
-		info->out_features = 31;
+		info->out_features = 63;
 		info->out_kinds = 0x1e;
 		info->out_name_max = 64;
 		info->out_max_nodes = 256;
@@ -248,6 +249,17 @@ static int stat_of(const char *space, struct rdlock_space_stat *s)
 	return 0;
 }
 
+/* A file that says so. */
+static int leave(const char *what)
+{
+	int fd = openat(AT_FDCWD, path(what, "", ""), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
 static int space_ioctl(int fd, unsigned int nr, void *arg)
 {
 	struct rdlock_counter_open *c = arg;
@@ -260,6 +272,8 @@ static int space_ioctl(int fd, unsigned int nr, void *arg)
 		fprintf(stderr, "kind=%u flags=%u value=%u\n", l->kind, l->flags, l->value_size);
 	if (nr == RDLOCK_CMD_LOCK_OPEN)
 		return new_fd(path(lock_path, space_of[fd], hex(l->key, l->key_len)), LOCK, hex(l->key, l->key_len));
+	if (nr == RDLOCK_CMD_LOCK_RESET)
+		return leave("reset");
 	if (nr == RDLOCK_CMD_SPACE_STAT)
 		return stat_of(space_of[fd], arg);
 	if (nr != RDLOCK_CMD_COUNTER_OPEN)
@@ -298,7 +312,10 @@ static int acquire(int fd, struct rdlock_acquire *a)
 	a->out_token = token;
 	a->out_instance = 0xfedcba9876543210;
 	a->out_flags = flags ? atoi(flags) : 0;
-	return 0;
+	if (!getenv("FAKE_DIED") || !access(path("consistent", "", ""), F_OK))
+		return 0;
+	a->out_flags |= RDLOCK_GRANT_OWNER_DIED;
+	return fail(EOWNERDEAD);
 }
 
 static int lock_ioctl(int fd, unsigned int nr, void *arg)
@@ -306,7 +323,11 @@ static int lock_ioctl(int fd, unsigned int nr, void *arg)
 	switch (nr) {
 	case RDLOCK_CMD_ACQUIRE:
 		return acquire(fd, arg);
+	case RDLOCK_CMD_CONSISTENT:
+		return leave("consistent");
 	case RDLOCK_CMD_RELEASE:
+		if (getenv("FAKE_DIED") && access(path("consistent", "", ""), F_OK))
+			return leave("given-up");
 		if (lost_at && now_ns() >= lost_at)
 			return fail(EKEYREVOKED);
 		return flock(fd, LOCK_UN);

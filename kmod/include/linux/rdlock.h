@@ -35,7 +35,8 @@ struct rdlock_grant {
 /**
  * struct rdlock_props - what a lock is; the first open of a key decides
  * @kind: enum rdlock_kind, 0: the space's default, or as it is
- * @flags: RDLOCK_OPEN_STICKY, RDLOCK_OPEN_NOT_STICKY, or 0: as the kind has it, or as it is
+ * @flags: RDLOCK_OPEN_STICKY, RDLOCK_OPEN_NOT_STICKY, or neither: as the kind has it, or as it is; RDLOCK_OPEN_ROBUST,
+ *   without which it must not be robust
  * @value_size: bytes of the value block, 0: none, or as many as it has
  */
 struct rdlock_props {
@@ -47,8 +48,8 @@ struct rdlock_props {
 /**
  * typedef rdlock_granted_fn - end of an asynchronous acquire
  * @lock: the lock
- * @err: 0: held, or a negative errno as of rdlock_acquire()
- * @grant: valid when @err is 0
+ * @err: 0 or -EOWNERDEAD: held, or a negative errno as of rdlock_acquire()
+ * @grant: valid when it is held
  * @ctx: of rdlock_acquire_async()
  *
  * Context: process (a work item); may sleep; may call anything of rdlock but rdlock_close() of this lock.
@@ -89,8 +90,8 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
  * @props: what is asked of it
  * @deadline: CLOCK_MONOTONIC; until then the home is asked; KTIME_MAX: for ever
  *
- * Context: as rdlock_open(). Return: as rdlock_open(); -EINVAL also for another value size or stickiness; -EOPNOTSUPP:
- * there is no such lock.
+ * Context: as rdlock_open(). Return: as rdlock_open(); -EINVAL also for another value size or stickiness, and if only
+ * one of lock and @props is robust; -EOPNOTSUPP: there is no such lock.
  */
 #define rdlock_open_as(space, key, len, props, deadline)				\
 ({											\
@@ -104,6 +105,7 @@ int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant);
 int rdlock_acquire_async(struct rdlock *lock, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
 int rdlock_cancel(struct rdlock *lock);
 int rdlock_release(struct rdlock *lock);
+int rdlock_make_consistent(struct rdlock *lock);
 int rdlock_convert(struct rdlock *lock, u32 mode, struct rdlock_grant *grant);
 int rdlock_value_get(struct rdlock *lock, void *value, size_t size);
 int rdlock_value_set(struct rdlock *lock, const void *value, size_t size);
