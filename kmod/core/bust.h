@@ -55,7 +55,14 @@
 	X(41, NEXT_ANY,		"mcs: and then the last to speak is believed, not the one with the highest ticket") \
 	X(42, NO_SUCCESSOR,	"mcs: a rebuild does not tell who comes next") \
 	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed") \
-	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value")
+	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value") \
+	X(47, GRANT_UNSTORED,	"big value: the lock is handed on before the value is at the home") \
+	X(48, STORE_ONCE,	"big value: what may have been written counts as written") \
+	X(49, OLD_COPY,		"big value: any copy that is here is taken for the newest") \
+	X(50, CLAIM_UNSTORED,	"big value: a claim gives the lock up before the value is at the home") \
+	X(51, REBUILT_STORED,	"big value: after a rebuild it counts as written") \
+	X(52, DOWN_UNSTORED,	"big value: readers are let in before the value is at the home") \
+	X(53, BIG_UNREAD,	"big value: who is given the lock by a message does not read it")
 
 /* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
 #define RDL_WORLD_BUSTS(X) \
