@@ -12,7 +12,7 @@
 #include "plat.h"
 
 #define RDL_MSG_MAGIC	0x6c72	/* "rl" */
-#define RDL_MSG_VERSION	2
+#define RDL_MSG_VERSION	3
 #define RDL_MSG_MAX	512	/* bytes of the longest message, header included; the size of a receive buffer */
 
 /* X(NAME, value, payload struct or empty, direction) ; the list makes the enum, the names and the length table */
@@ -133,11 +133,11 @@ struct rdl_msg_opened {
 	__le32 cells;
 	__le64 body;		/* address of the body, 0: the kind has none */
 	__le32 body_rkey;
-	__le16 slots;		/* of its board */
-	__le16 value_size;
+	__le16 slots;		/* of its board; a big value is behind that */
 	u8 kind;
 	u8 props;		/* RDL_P_* */
-	u8 reserved[6];
+	__le32 value_size;
+	u8 reserved[4];
 };
 
 enum rdl_claim_what {
