@@ -301,15 +301,12 @@ static int rdlock_convert_fn(struct file *file, union rdlock_ubuf *u)
 /* By way of the kernel's memory: what faults is not touched under a spinlock. */
 static int value_to_user(struct rdlock *lock, u64 addr, u32 len)
 {
-	void *value;
+	void *value = kvzalloc(clamp_t(u32, len, 1, RDLOCK_VALUE_MAX), GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	/* Room for more than there can be is none of our business. */
-	len = min_t(u32, len, RDLOCK_VALUE_MAX);
-	value = kvzalloc(max_t(u32, len, 1), GFP_KERNEL_ACCOUNT);
 	if (!value)
 		return -ENOMEM;
-	ret = rdlock_handle_value_get(lock, value, len);
+	ret = rdlock_handle_value_get(lock, value, min_t(u32, len, RDLOCK_VALUE_MAX));
 	if (ret >= 0 && copy_to_user(u64_to_user_ptr(addr), value, min_t(u32, len, ret)))
 		ret = -EFAULT;
 	kvfree(value);

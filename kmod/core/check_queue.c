@@ -26,7 +26,7 @@ static const char *in_flight(const struct rdl_lock *l)
 		return "no operation in flight in a state that waits for it";
 	if (l->io && !word && !IN(l, ST(TRY) | ST(DUTY) | ST(STORE) | (l->kind == RDL_KIND_TICKET ? ST(WAIT) : 0)))
 		return "operation in flight in a state that has none";
-	if ((l->st == RDL_ST_STORE && l->io) != (l->io == RDL_ACT_POST_WRITE_VALUE))
+	if (l->st == RDL_ST_STORE ? l->io && l->io != RDL_ACT_POST_WRITE_VALUE : l->io == RDL_ACT_POST_WRITE_VALUE)
 		return "value written in a state that does not";
 	if (q->rd_old && !q->rd)
 		return "old READ that is not in flight";

@@ -200,7 +200,7 @@ struct rdl_queue {
 	u32 ticket_epoch;	/* in which the ticket was taken or rebuilt; older than @epoch: a REBUILT was lost */
 	u32 handed_epoch, handed_ticket;	/* last hand-over by message: evidence for a recovery */
 	u32 seed;		/* of the slots' checksum: which lock it is, fixed */
-	u64 ver;		/* version of the shell's copy of the value; 0: nothing was written, or it is not whole */
+	u64 ver;		/* version of the shell's copy of the value; 0: never written, or not whole */
 	u32 grant_epoch;	/* of @grant, 0: none is parked */
 	u32 hint_epoch;		/* of @next, 0: none is parked */
 	struct rdl_peer grant;	/* GRANT of an epoch that has not begun here */
@@ -307,7 +307,7 @@ enum rdl_action_type {
 	RDL_ACT_CONVERTED,	/* DOWN or UP done: val = token, mode = the new one */
 	RDL_ACT_CONVERT_FAILED,	/* nothing changed for the user: arg = positive errno; DOWN: a writer again */
 	RDL_ACT_POST_READ_AREA,	/* big values: the body, and the bytes into the copy, which is no version until then */
-	RDL_ACT_POST_WRITE_VALUE,	/* big values: the copy's bytes, then the body with @peer.ver and @peer.vflags */
+	RDL_ACT_POST_WRITE_VALUE,	/* big values: the copy's bytes, then the body with @peer.ver, @peer.vflags */
 	RDL_NR_ACTIONS,
 };
 

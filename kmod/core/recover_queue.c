@@ -6,8 +6,8 @@
  *   order    holders, then waiters by the epoch and ticket they have; new tickets 0, 1, 2, ...
  *   granted  with no holder: the writer at the front, or the run of readers there; with readers holding, the readers
  *            at the front of the waiters
- *   value    the newest of the body's and all claims'; of a big one, whose bytes are in no claim, the body's, and a newer
- *            one only as long as its holder lives
+ *   value    the newest of the body's and all claims'; of a big one, whose bytes are in no claim, the body's, and a
+ *            newer one only as long as its holder lives
  */
 #include "bust.h"
 #include "queue.h"

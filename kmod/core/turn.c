@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whose turn it is on this node, for every kind with a queue: what users and waiters of the node do, and the end of
- * every step. A lock that is HELD without a user, CACHED, OWED, or STORE before the write was posted is the same lock in
- * four moods; serve() decides anew at each event which it is.
+ * every step. A lock that is HELD without a user, CACHED, OWED, or STORE before the write was posted is the same lock
+ * in four moods; serve() decides anew at each event which it is.
  */
 #include "bust.h"
 #include "fair.h"

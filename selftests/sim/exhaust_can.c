@@ -75,7 +75,7 @@ static void operation(struct list *l, const struct xnode *node, int n)
 		may(l, XS_DONE, n, RDL_OK);
 	if (op->broken || op->st == XOP_DROPPED) {
 		may(l, XS_DONE, n, RDL_AMBIGUOUS);
-		/* Of the pieces of a big value the last ones may never have been sent, whatever became of the others. */
+		/* The last pieces of a big value may never have been sent, whatever became of the first. */
 		if (op->st == XOP_POSTED || op->st == XOP_DROPPED ||
 		    (op->st == XOP_HALF && op->type == RDL_ACT_POST_WRITE_VALUE))
 			may(l, XS_DONE, n, RDL_FAILED);

@@ -312,7 +312,7 @@ static void orphans(struct world *w, struct op **ops, int n, bool anybody)
 		}
 		if (i > stop || (i == stop && (op->part || chance(w, 70))))
 			op->stopped = true;
-		/* Of the pieces of a big value the last ones may never have been sent, whatever became of the others. */
+		/* The last pieces of a big value may never have been sent, whatever became of the first. */
 		if (i >= stop && op->stopped && (!op->part || op->type == RDL_ACT_POST_WRITE_VALUE) && failed)
 			op->outcome = RDL_FAILED;
 		if (i >= landed && !op->stopped && late) {

@@ -72,7 +72,7 @@ struct small {
 	u64 word, before;	/* and what it was before the last change */
 	u64 ver;
 	u32 vflags;
-	u64 bytes, sum;		/* of a big value: of which version they are (or SMALL_TORN), and for which the sum is */
+	u64 bytes, sum;		/* of a big value: their version (or SMALL_TORN), and that of the sum */
 	u64 slot[SMALL_NODES];
 	u32 epoch;
 	bool recovering, need;
