@@ -16,6 +16,7 @@
 #include <linux/random.h>
 
 #include "agent.h"
+#include "block.h"
 #include "main.h"
 #include "session.h"
 #include "space.h"
@@ -39,6 +40,12 @@ static void act_timer(struct rdlock_agent *a, u64 ns)
 /* The bytes of the version that the core speaks of from now on. Of a damaged body there are none. */
 static void act_take(struct rdlock_agent *a, const struct rdl_action *act, const u8 *value)
 {
+	/* Read in place. */
+	if (a->core.q.props & RDL_P_BIG) {
+		if (!value)
+			rdlock_block_zero(a->big->value);
+		return;
+	}
 	if (act->arg)
 		value = a->parked;
 	if (value)
@@ -58,6 +65,8 @@ static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const s
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
 	case RDL_ACT_POST_WRITE_SLOT:
+	case RDL_ACT_POST_READ_AREA:
+	case RDL_ACT_POST_WRITE_VALUE:
 		if ((*n || !rdlock_agent_post(a, act)) && !WARN_ON_ONCE(*n == RDLOCK_AGENT_REFUSED))
 			refused[(*n)++] = act->type;
 		break;
@@ -138,6 +147,7 @@ static void lost_track(struct rdlock_agent *a, const struct rdl_event *ev)
 	case RDL_ACT_POST_READ_SLOTS:
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_READ_AREA:
 		a->core.q.rd = 0;
 		break;
 	default:
@@ -190,7 +200,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
 		/* Who wants to try waits for it. Pairs with the barrier in prepare_to_wait(). */
-		if (st == RDL_ST_POP && a->core.st != RDL_ST_POP)
+		if (st == RDL_ST_POP || st == RDL_ST_STORE)
 			wake_up_all(&a->wq);
 		if (!n)
 			break;
@@ -268,6 +278,24 @@ void rdlock_agent_release(struct rdlock_agent *a, bool dirty, u8 report)
 	rdlock_agent_event(a, &ev, NULL);
 }
 
+static void convert_take(struct rdlock_agent *a, struct rdlock *l, u8 *before)
+{
+	if (l->staged) {
+		swap(a->big->value, l->staged);
+		return;
+	}
+	memcpy(before, a->value, sizeof(a->value));
+	memcpy(a->value, l->value, sizeof(a->value));
+}
+
+static void convert_untake(struct rdlock_agent *a, struct rdlock *l, const u8 *before)
+{
+	if (l->staged)
+		swap(a->big->value, l->staged);
+	else
+		memcpy(a->value, before, sizeof(a->value));
+}
+
 /*
  * The value of a writer that goes to shared is the copy's from when the core has taken it: before, another version is
  * named with it.
@@ -281,10 +309,8 @@ int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, boo
 	/* In the middle of something else, a recovery perhaps; it does not last. */
 	if (a->core.st != RDL_ST_HELD)
 		return -EAGAIN;
-	if (dirty) {
-		memcpy(before, a->value, sizeof(before));
-		memcpy(a->value, l->value, sizeof(a->value));
-	}
+	if (dirty)
+		convert_take(a, l, before);
 	l->err = 0;
 	WRITE_ONCE(l->converting, true);
 	rdlock_agent_event(a, &ev, NULL);
@@ -292,7 +318,7 @@ int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, boo
 		return 0;
 	/* Not begun, so not taken. One that fails later has taken it: it may be in the body, and stays the lock's. */
 	if (!l->converting && l->err == -EAGAIN)
-		memcpy(a->value, before, sizeof(a->value));
+		convert_untake(a, l, before);
 	else
 		l->dirty = false;
 	return 0;

@@ -3,8 +3,8 @@
  * An agent is this node's side of one lock: the core's state, the FIFO of local waiters, the one operation in flight.
  * All that happens to a lock on this node comes through rdlock_agent_event() in agent.c.
  *
- * Files: agent.c is the door, agent_post.c operations, agent_msg.c messages, agent_user.c users and waiters,
- * agent_open.c the lock at the home, agent_table.c life.
+ * Files: agent.c is the door, agent_post.c operations, agent_big.c those of big values, agent_msg.c messages,
+ * agent_user.c users and waiters, agent_open.c the lock at the home, agent_table.c life.
  *
  * Life: made by the first open of a key, registered at the home by rdlock_agent.work, kept while a handle is open or
  * the core is not idle, then closed at the home and freed with the last reference. References: the table of agents,
@@ -29,6 +29,7 @@
 #include "../uapi/linux/rdlock.h"
 
 struct rdlock;
+struct rdlock_block;
 struct rdlock_space;
 
 struct rdlock_agent_key {
@@ -45,6 +46,28 @@ struct rdlock_agent_key {
 struct rdlock_agent_out {
 	struct rdl_body body;
 	__le64 slot;
+};
+
+#define RDLOCK_BIG_OPS	17	/* operations of one transfer: pieces of 64 KiB, and the body */
+
+/**
+ * struct rdlock_agent_big - the copy of a big value, and the transfer of it (agent_big.c)
+ * @agent: whose it is
+ * @value: the copy that the core speaks of; a release that wrote a new one puts that in its place
+ * @type: RDL_ACT_POST_READ_AREA or _WRITE_VALUE in flight, 0: none. Protected by agent->lock.
+ * @cut: not all of it could be posted
+ * @posted: which operations were
+ * @left: how many have not ended
+ * @op: of each piece, and of the body
+ */
+struct rdlock_agent_big {
+	struct rdlock_agent *agent;
+	struct rdlock_block *value;
+	u8 type;
+	bool cut;
+	bool posted[RDLOCK_BIG_OPS];
+	atomic_t left;
+	struct rdf_op op[];
 };
 
 /**
@@ -98,7 +121,8 @@ struct rdlock_opener {
  * @in: what a READ brings, struct rdl_body or the board or the word; @out: see above. NULL: spin. Made before the
  *   home's answer is taken, freed with the agent.
  * @in_size: of @in
- * @value: the copy of the value that the core speaks of
+ * @value: the copy of the value that the core speaks of, unless it is a big one
+ * @big: of a lock with RDL_P_BIG; made and freed as @in
  * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
  * @wq: openers wait for @registered or rdlock_opener.err, tries for the end of state POP, who resets it for an epoch
@@ -143,6 +167,7 @@ struct rdlock_agent {
 	struct rdlock_agent_out *out;
 	u8 value[RDL_VALUE_MAX];
 	u8 parked[RDL_VALUE_MAX];
+	struct rdlock_agent_big *big;
 	struct hrtimer timer;
 
 	wait_queue_head_t wq;
@@ -212,6 +237,10 @@ static inline bool rdlock_agent_busy(const struct rdlock_agent *a)
 /* agent_post.c: an operation; false: refused, and certainly not done */
 void rdlock_agent_post_init(struct rdlock_agent *a);
 bool rdlock_agent_post(struct rdlock_agent *a, const struct rdl_action *act);
+/* agent_big.c: all the operations of a big value's transfer. 0, or a negative errno: refused, as above */
+int rdlock_agent_post_big(struct rdlock_agent *a, struct rdf_link *link, const struct rdl_action *act);
+struct rdlock_agent_big *rdlock_agent_big_alloc(struct rdlock_agent *a, u32 size);	/* NULL: no memory */
+void rdlock_agent_big_free(struct rdlock_agent_big *big);
 /* agent_msg.c: a message to the home or a node */
 void rdlock_agent_send(struct rdlock_agent *a, const struct rdl_acts *acts, const struct rdl_action *act,
 		       const struct rdl_event *ev);

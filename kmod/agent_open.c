@@ -10,6 +10,7 @@
 #include <linux/xarray.h>
 
 #include "agent.h"
+#include "block.h"
 #include "main.h"
 #include "session.h"
 #include "space.h"
@@ -70,7 +71,7 @@ static void got_props(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 		.kind = o->kind,
 		.flags = (o->props & RDL_P_STICKY ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY) |
 			 (o->props & RDL_P_ROBUST ? RDLOCK_OPEN_ROBUST : 0),
-		.value_size = le16_to_cpu(o->value_size),
+		.value_size = le32_to_cpu(o->value_size),
 	};
 	a->exact = true;
 }
@@ -81,32 +82,51 @@ static u32 buffer_size(const struct rdl_msg_opened *o)
 	return o->body ? max_t(u32, sizeof(struct rdl_body), le16_to_cpu(o->slots) * sizeof(__le64)) : 0;
 }
 
+/* 0: it has no big value. */
+static u32 big_size(const struct rdl_msg_opened *o)
+{
+	return o->props & RDL_P_BIG ? le32_to_cpu(o->value_size) : 0;
+}
+
+static bool has_buffers(const struct rdlock_agent *a, const struct rdl_msg_opened *o)
+{
+	u32 big = big_size(o);
+
+	return buffer_size(o) <= a->in_size && (!big || (a->big && a->big->value->size == big));
+}
+
 /*
  * Buffers for what the kind does beside the word. They are replaced only when the space came back with another size,
  * and then nothing is in flight. Only the work does this, so nobody else makes them meanwhile.
  */
 static int make_buffers(struct rdlock_agent *a, const struct rdl_msg_opened *o)
 {
-	u32 size = buffer_size(o);
+	u32 size = max(buffer_size(o), a->in_size);
+	struct rdlock_agent_big *big = NULL;
 	struct rdlock_agent_out *out;
 	void *in;
 
-	if (size <= a->in_size || READ_ONCE(a->registered))
+	if (has_buffers(a, o) || READ_ONCE(a->registered))
 		return 0;
 	in = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	out = kzalloc(sizeof(*out), GFP_KERNEL_ACCOUNT);
-	if (!in || !out) {
+	if (big_size(o))
+		big = rdlock_agent_big_alloc(a, big_size(o));
+	if (!in || !out || (big_size(o) && !big)) {
 		kfree(in);
 		kfree(out);
+		rdlock_agent_big_free(big);
 		return -ENOMEM;
 	}
 	spin_lock_bh(&a->lock);
 	swap(a->in, in);
 	swap(a->out, out);
+	swap(a->big, big);
 	a->in_size = size;
 	spin_unlock_bh(&a->lock);
 	kfree(in);
 	kfree(out);
+	rdlock_agent_big_free(big);
 	return 0;
 }
 
@@ -248,12 +268,13 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		u32 table = le32_to_cpu(rep.h.table), slot = le32_to_cpu(rep.h.lock), slots = le16_to_cpu(rep.o.slots);
 
 		moved = had && a->registered && (table != old_table || slot != old_slot ||
-						 rep.o.kind != a->core.kind || slots != a->slots);
+						 rep.o.kind != a->core.kind || slots != a->slots ||
+						 le32_to_cpu(rep.o.value_size) != a->ask.value_size);
 		/* A board on which this node has no place. */
 		moved |= slots && slots <= space->node;
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */
 		if (!moved)
-			err = buffer_size(&rep.o) > a->in_size ? -ENOMEM : rdlock_agent_store_slot(a, table, slot);
+			err = has_buffers(a, &rep.o) ? rdlock_agent_store_slot(a, table, slot) : -ENOMEM;
 	}
 	if (!rep_err && (err || stale))
 		agent_is_unsure(a);

@@ -229,6 +229,10 @@ bool rdlock_agent_post(struct rdlock_agent *a, const struct rdl_action *act)
 	case RDL_ACT_POST_WRITE_SLOT:
 		err = post_slot(a, link, act->val);
 		break;
+	case RDL_ACT_POST_READ_AREA:
+	case RDL_ACT_POST_WRITE_VALUE:
+		err = rdlock_agent_post_big(a, link, act);
+		break;
 	default:
 		err = post_read(a, link, act->type);
 		break;

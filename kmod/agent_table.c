@@ -59,6 +59,7 @@ static void agent_free_rcu(struct rcu_head *rcu)
 
 	kfree(a->in);
 	kfree(a->out);
+	rdlock_agent_big_free(a->big);
 	kfree(a);
 }
 

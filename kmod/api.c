@@ -278,6 +278,8 @@ RDLOCK_EXPORT(rdlock_convert);
  * @value: where it goes
  * @size: room there; what does not fit is left out
  *
+ * Up to 64 KiB are copied with BH off.
+ *
  * Context: any that may take a BH lock.
  * Return: the value's size; -EOPNOTSUPP it has none; -EPERM not held; -EKEYREVOKED.
  */

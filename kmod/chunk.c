@@ -37,9 +37,11 @@ enum loop_op { LOOP_READ, LOOP_CAS, LOOP_GET, LOOP_PUT };
 
 /*
  * One try at a loopback operation. The fabric completes every op it took, in bounded time, so waiting is bounded too.
- * -ENOTCONN: certainly not done; -EIO: not known. GET and PUT: @a is the length, from the beginning of the body.
+ * -ENOTCONN: certainly not done; -EIO: not known. GET and PUT: @a is the length, @b where in the body it begins, @buf
+ * the memory here.
  */
-static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, u64 a, u64 b, u64 *old)
+static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, void *buf, u64 a, u64 b,
+			u64 *old)
 {
 	struct rdf_link *loop = rdf_dom_loop(home->space->dom);
 	struct rdf_addr addr;
@@ -52,17 +54,17 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum l
 		addr.addr += (u64)key->index * sizeof(u64);
 	} else {
 		addr = rdf_mr_addr(key->chunk->bodies_mr);
-		addr.addr += (u64)key->index * key->chunk->stride;
+		addr.addr += (u64)key->index * key->chunk->stride + b;
 	}
 	switch (what) {
 	case LOOP_CAS:
 		err = rdf_cas(loop, &home->op, addr, a, b);
 		break;
 	case LOOP_GET:
-		err = rdf_read(loop, &home->op, addr, home->buf, a);
+		err = rdf_read(loop, &home->op, addr, buf, a);
 		break;
 	case LOOP_PUT:
-		err = rdf_write(loop, &home->op, addr, home->buf, a);
+		err = rdf_write(loop, &home->op, addr, buf, a);
 		break;
 	default:
 		err = rdf_faa(loop, &home->op, addr, 0);
@@ -90,7 +92,8 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum l
  * by a read: the word has the new value, then it was done; or it still has the old one, then it was not, cannot be any
  * more, and is tried again; or it has another, which is what a CAS that failed would have seen.
  */
-static int home_op(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, u64 a, u64 b, u64 *old)
+static int home_op(struct rdlock_home *home, struct rdlock_key *key, enum loop_op what, void *buf, u64 a, u64 b,
+		   u64 *old)
 {
 	bool unknown = false;
 	int tries, err = -EIO;
@@ -102,9 +105,9 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, enum loop_o
 		if (tries)
 			msleep(LOOP_PAUSE_MS);
 		if (what == LOOP_CAS && unknown)
-			err = home_op_once(home, key, LOOP_READ, 0, 0, old);
+			err = home_op_once(home, key, LOOP_READ, NULL, 0, 0, old);
 		else
-			err = home_op_once(home, key, what, a, b, old);
+			err = home_op_once(home, key, what, buf, a, b, old);
 		if (!err && what == LOOP_CAS && unknown && *old == a && a != b) {
 			unknown = false;
 			continue;
@@ -123,22 +126,22 @@ static int home_op(struct rdlock_home *home, struct rdlock_key *key, enum loop_o
 	return -EIO;
 }
 
-int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, u32 len)
+int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, void *buf, u32 off, u32 len)
 {
 	u64 unused;
 
-	return home_op(home, key, write ? LOOP_PUT : LOOP_GET, len, 0, &unused);
+	return home_op(home, key, write ? LOOP_PUT : LOOP_GET, buf, len, off, &unused);
 }
 
 int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old)
 {
-	return home_op(home, key, LOOP_CAS, cmp, swap, old);
+	return home_op(home, key, LOOP_CAS, NULL, cmp, swap, old);
 }
 
 /* An atomic read: an RDMA READ may tear against atomics on rxe. */
 int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old)
 {
-	return home_op(home, key, LOOP_READ, 0, 0, old);
+	return home_op(home, key, LOOP_READ, NULL, 0, 0, old);
 }
 
 static u64 start_word(struct rdlock_home *home)
@@ -191,7 +194,9 @@ static struct rdlock_chunk *chunk_create(struct rdlock_home *home, u8 obj, u32 s
 	c->no = home->nr_chunks;
 	c->obj = obj;
 	c->stride = stride;
-	c->nr_words = stride ? min_t(u32, RDLOCK_CHUNK_BODIES / stride, RDLOCK_CHUNK_WORDS) : RDLOCK_CHUNK_WORDS;
+	c->nr_words = RDLOCK_CHUNK_WORDS;
+	if (stride)
+		c->nr_words = clamp_t(u32, RDLOCK_CHUNK_BODIES / stride, 1, RDLOCK_CHUNK_WORDS);
 	c->mem = rdf_mem_alloc(home->space->dom, PAGE_SIZE);
 	err = PTR_ERR_OR_ZERO(c->mem);
 	if (err)
@@ -286,7 +291,7 @@ static int word_reset(struct rdlock_home *home, struct rdlock_key *key)
 
 static int slot_alloc_lock(struct rdlock_home *home, struct rdlock_key *key)
 {
-	u32 stride = rdlock_body_size(home, key->kind);
+	u32 stride = rdlock_body_stride(home, key);
 	struct rdlock_chunk *c;
 	unsigned long no;
 	unsigned int i;

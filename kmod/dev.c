@@ -306,17 +306,52 @@ static int rdlock_convert_fn(struct file *file, union rdlock_ubuf *u)
 	return 0;
 }
 
+/* By way of the kernel's memory: what faults is not touched under a spinlock. */
+static int value_to_user(struct rdlock *lock, u64 addr, u32 len)
+{
+	void *value = kvzalloc(clamp_t(u32, len, 1, RDLOCK_VALUE_MAX), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!value)
+		return -ENOMEM;
+	ret = rdlock_handle_value_get(lock, value, min_t(u32, len, RDLOCK_VALUE_MAX));
+	if (ret >= 0 && copy_to_user(u64_to_user_ptr(addr), value, min_t(u32, len, ret)))
+		ret = -EFAULT;
+	kvfree(value);
+	return ret;
+}
+
+static int value_from_user(struct rdlock *lock, u64 addr, u32 len)
+{
+	void *value;
+	int err;
+
+	if (!len || len > RDLOCK_VALUE_MAX)
+		return -EINVAL;
+	value = vmemdup_user(u64_to_user_ptr(addr), len);
+	if (IS_ERR(value))
+		return PTR_ERR(value);
+	err = rdlock_handle_value_set(lock, value, len);
+	kvfree(value);
+	return err;
+}
+
 static int rdlock_value_get_fn(struct file *file, union rdlock_ubuf *u)
 {
 	struct rdlock_value *v = &u->value;
 	int ret;
 
-	if (v->flags || v->len)
+	if (v->flags || (!v->addr && v->len) || (v->addr && memchr_inv(v->value, 0, sizeof(v->value))))
 		return -EINVAL;
 	memset(v->value, 0, sizeof(v->value));
-	ret = rdlock_handle_value_get(file->private_data, v->value, sizeof(v->value));
+	if (v->addr)
+		ret = value_to_user(file->private_data, v->addr, v->len);
+	else
+		ret = rdlock_handle_value_get(file->private_data, v->value, sizeof(v->value));
 	if (ret < 0)
 		return ret;
+	if (!v->addr && ret > sizeof(v->value))
+		return -EMSGSIZE;
 	v->out_len = ret;
 	return 0;
 }
@@ -325,6 +360,11 @@ static int rdlock_value_set_fn(struct file *file, union rdlock_ubuf *u)
 {
 	struct rdlock_value *v = &u->value;
 
+	if (v->addr) {
+		if (v->flags || memchr_inv(v->value, 0, sizeof(v->value)))
+			return -EINVAL;
+		return value_from_user(file->private_data, v->addr, v->len);
+	}
 	if (v->flags || v->len > sizeof(v->value) || memchr_inv(v->value + v->len, 0, sizeof(v->value) - v->len))
 		return -EINVAL;
 	return rdlock_handle_value_set(file->private_data, v->value, v->len);
@@ -765,8 +805,8 @@ static void __init rdlock_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct rdlock_release) != 2 * 4);
 	BUILD_BUG_ON(sizeof(struct rdlock_status) != 8 * 4 + 2 * 8);
 	BUILD_BUG_ON(sizeof(struct rdlock_convert) != 4 * 4 + 2 * 8);
-	BUILD_BUG_ON(sizeof(struct rdlock_value) != 4 * 4 + RDLOCK_VALUE_INLINE);
-	BUILD_BUG_ON(RDLOCK_VALUE_INLINE != RDL_VALUE_MAX);
+	BUILD_BUG_ON(sizeof(struct rdlock_value) != 4 * 4 + RDLOCK_VALUE_INLINE + 8);
+	BUILD_BUG_ON(RDLOCK_VALUE_INLINE != RDL_VALUE_MAX || RDLOCK_VALUE_MAX != RDL_BIG_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_counter_open) != 4 * 4 + 8 + RDLOCK_NAME_MAX);
 	BUILD_BUG_ON(sizeof(struct rdlock_counter_op) != 4 * 4 + 4 * 8);
 }

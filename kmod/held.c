@@ -4,7 +4,8 @@
  * writes the value block. And how one that is not recoverable is reset.
  *
  * A value that is written stays in the handle until the lock is released or goes down to shared; only then it is the
- * lock's. So an owner that dies, or is cut off, in the middle leaves the value as it was.
+ * lock's. So an owner that dies, or is cut off, in the middle leaves the value as it was. Of a big one the handle has
+ * no copy before: while it holds the lock the node's own does not change.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -12,6 +13,8 @@
 #include <linux/string.h>
 
 #include "agent.h"
+#include "block.h"
+#include "compat.h"
 #include "space.h"
 #include "wait.h"
 
@@ -199,7 +202,10 @@ int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size)
 	if (!err && !a->ask.value_size)
 		err = -EOPNOTSUPP;
 	if (!err) {
-		memcpy(value, l->value, min(size, a->ask.value_size));
+		if (l->staged)
+			rdlock_block_get(l->dirty ? l->staged : a->big->value, value, size);
+		else
+			memcpy(value, l->value, min(size, a->ask.value_size));
 		err = a->ask.value_size;
 	}
 	spin_unlock_bh(&a->lock);
@@ -208,6 +214,8 @@ int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size)
 
 int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size)
 {
+	/* Of 64 KiB it takes a while: before the lock. */
+	u32 crc = l->staged ? rdl_crc32c(0, value, size) : 0;
 	struct rdlock_agent *a = l->agent;
 	int err;
 
@@ -220,7 +228,10 @@ int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size)
 	if (!err && size != a->ask.value_size)
 		err = -EINVAL;
 	if (!err) {
-		memcpy(l->value, value, size);
+		if (l->staged)
+			rdlock_block_put(l->staged, value, crc);
+		else
+			memcpy(l->value, value, size);
 		l->dirty = true;
 	}
 	spin_unlock_bh(&a->lock);

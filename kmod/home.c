@@ -7,6 +7,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include "block.h"
 #include "home.h"
 #include "main.h"
 #include "session.h"
@@ -101,7 +102,7 @@ static int props_check(const struct rdlock_home *home, const struct rdl_msg_open
 {
 	u8 kind = kind_of(home, o);
 
-	if (!(RDLOCK_KINDS >> kind & 1) || le32_to_cpu(o->value_size) > RDL_VALUE_MAX)
+	if (!(RDLOCK_KINDS >> kind & 1) || le32_to_cpu(o->value_size) > RDL_BIG_MAX)
 		return -EOPNOTSUPP;
 	/* A spin lock has no body. */
 	if (kind == RDL_KIND_SPIN && o->value_size)
@@ -156,6 +157,7 @@ static struct rdlock_key *key_make(struct rdlock_home *home, const struct rdl_ms
 		key->value_size = le32_to_cpu(o->value_size);
 		key->props = (key->value_size ? RDL_P_VALUE : 0) | (sticky_of(o, key->kind) ? RDL_P_STICKY : 0) |
 			     (o->flags & RDL_OPEN_ROBUST ? RDL_P_ROBUST : 0);
+		key->props |= key->value_size > RDL_VALUE_MAX ? RDL_P_BIG : 0;
 	}
 	key->len = o->key_len;
 	key->cells = le32_to_cpu(o->cells);
@@ -260,7 +262,7 @@ static void open_reply(struct rdlock_home *home, u16 node, u32 req, int err, str
 		m.p.kind = key->kind;
 		m.p.props = key->props;
 		m.p.vflags = key->dead;
-		m.p.value_size = cpu_to_le16(key->value_size);
+		m.p.value_size = cpu_to_le32(key->value_size);
 		m.p.slots = cpu_to_le16(rdlock_body_slots(home, key->kind));
 		if (key->chunk->stride) {
 			m.p.body = cpu_to_le64(body.addr + (u64)key->index * key->chunk->stride);
@@ -583,7 +585,8 @@ int rdlock_home_start(struct rdlock_space *space)
 	init_completion(&home->op_done);
 	err = -ENOMEM;
 	home->buf = kzalloc(rdlock_body_size(home, RDL_KIND_FAIR), GFP_KERNEL);
-	if (!home->buf)
+	home->piece = kzalloc(RDLOCK_PIECE, GFP_KERNEL);
+	if (!home->buf || !home->piece)
 		goto err_free;
 	home->wq = alloc_ordered_workqueue("rdlock_home", WQ_MEM_RECLAIM);
 	if (!home->wq)
@@ -599,6 +602,7 @@ int rdlock_home_start(struct rdlock_space *space)
 err_wq:
 	destroy_workqueue(home->wq);
 err_free:
+	kfree(home->piece);
 	kfree(home->buf);
 	kvfree(home);
 	return err;
@@ -639,6 +643,7 @@ void rdlock_home_free(struct rdlock_space *space)
 	destroy_workqueue(home->wq);
 	while ((rx = home_rx_next(home)))
 		kfree(rx);
+	kfree(home->piece);
 	kfree(home->buf);
 	kvfree(home);
 	space->home = NULL;

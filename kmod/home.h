@@ -26,13 +26,14 @@ struct rdlock_space;
 struct seq_file;
 
 #define RDLOCK_CHUNK_WORDS	(PAGE_SIZE / sizeof(u64) < RDL_CELLS_MAX ? PAGE_SIZE / sizeof(u64) : RDL_CELLS_MAX)
-#define RDLOCK_CHUNK_BODIES	32768	/* bytes; an allocation that does not fail for want of order */
+#define RDLOCK_CHUNK_BODIES	32768	/* bytes, unless one body has more */
 
 /**
  * struct rdlock_chunk - one page of words or of counter cells
  * @no: its number, "table" on the wire
  * @obj: enum rdl_obj: what lives in it
- * @stride: bytes of the body behind each word, rdlock_body_size(); 0: counters, and kinds without
+ * @stride: bytes of the body behind each word, and of a big value behind that: rdlock_body_stride(); 0: counters, and
+ *   kinds without
  * @nr_words: words that it has a body for; without bodies all
  * @mem, @self_mr: memory, and the home's own right to it over the loopback pair
  * @bodies, @bodies_mr: the same of the bodies, NULL: none
@@ -62,7 +63,7 @@ struct rdlock_chunk {
  * @dead: robust: RDL_VF_DEAD in this epoch
  * @epoch: of the lock
  * @rec: recovery in progress, NULL: none; @asked: how often those were asked again who had not claimed
- * @claimed: the values that came with its claims, by node; NULL: the lock has none
+ * @claimed: the values that came with its claims, by node; NULL: the lock has none, or a big one
  * @query: the openers are being asked for their state, NULL: no
  * @parked: opens that wait for its end (struct rdlock_parked)
  * @again, @again_clear: another recovery was asked for meanwhile (with attention to be cleared)
@@ -76,7 +77,7 @@ struct rdlock_key {
 	u8 dead;
 	u8 len;
 	u8 name[RDL_KEY_MAX];
-	u16 value_size;
+	u32 value_size;
 	u32 cells;
 	struct rdlock_chunk *chunk;
 	u32 index;
@@ -136,7 +137,7 @@ struct rdlock_member {
  * @next_ask: boottime ns when those who have not claimed are asked again; @hurried: @retry_work comes soon; @retry_at:
  *   the bucket of @keys with which it begins
  * @op, @op_done: the one loopback operation at a time
- * @buf: its memory, room for the largest body
+ * @buf: its memory, room for the largest body; @piece: for a piece of a big value
  */
 struct rdlock_home {
 	struct rdlock_space *space;
@@ -168,6 +169,7 @@ struct rdlock_home {
 	struct rdf_op op;
 	struct completion op_done;
 	struct rdl_body *buf;
+	void *piece;
 	bool stopping;
 	bool broken;		/* the loopback pair failed: no word can be changed any more */
 };
@@ -210,8 +212,12 @@ u32 rdlock_next_epoch(u32 epoch);
 /* body.c: value and board of kinds with a queue. The lock is frozen, or nobody has it. -EIO: the space is broken. */
 u32 rdlock_body_size(struct rdlock_home *home, u8 kind);
 u32 rdlock_body_slots(struct rdlock_home *home, u8 kind);
-/* One operation of @len bytes between home->buf and the body; rdlock_loop_rw() in chunk.c tries again as for a word. */
-int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, u32 len);
+u32 rdlock_body_stride(struct rdlock_home *home, const struct rdlock_key *key);
+/*
+ * One operation of @len bytes between @buf and the body, from @off on; rdlock_loop_rw() in chunk.c tries again as for a
+ * word.
+ */
+int rdlock_loop_rw(struct rdlock_home *home, struct rdlock_key *key, bool write, void *buf, u32 off, u32 len);
 /* What a recovery must know of the body; the value stays in home->buf until rdlock_body_store(). */
 int rdlock_body_load(struct rdlock_home *home, struct rdlock_key *key, struct rdl_recover *r);
 int rdlock_body_store(struct rdlock_home *home, struct rdlock_key *key, const struct rdl_recover *r);

@@ -101,7 +101,7 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		if (!(r->claimed[node / 64] >> (node % 64) & 1) || !rdlock_key_open_by(key, node))
 			continue;
 		rdl_msg_put_rebuilt(&m.h, &r->reply[node]);
-		if (body)
+		if (body && !r->big)
 			memcpy(m.p.value, home->buf->value, sizeof(m.p.value));
 		m.h.table = cpu_to_le32(key->chunk->no);
 		m.h.lock = cpu_to_le32(key->index);
@@ -143,7 +143,7 @@ static struct rdl_recover *recover_alloc(struct rdlock_home *home, struct rdlock
 
 	if (home->nr_recs < RECS_MAX)
 		r = kvzalloc(sizeof(*r), GFP_KERNEL);
-	if (!r || !key->value_size)
+	if (!r || !key->value_size || (key->props & RDL_P_BIG))
 		return r;
 	key->claimed = kvcalloc(home->space->max_nodes, sizeof(*key->claimed), GFP_KERNEL);
 	if (key->claimed)

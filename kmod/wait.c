@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "agent.h"
+#include "block.h"
 #include "compat.h"
 #include "main.h"
 #include "session.h"
@@ -114,9 +115,29 @@ static int props_check(const struct rdlock_props *ask)
 	if (ask->kind >= RDL_NR_KINDS || ask->flags & ~(sticky | RDLOCK_OPEN_ROBUST | RDLOCK_OPEN_EXISTING) ||
 	    (ask->flags & sticky) == sticky || ask->value_size > RDLOCK_VALUE_MAX)
 		return -EINVAL;
-	if (ask->value_size > RDL_VALUE_MAX || (ask->kind && !(RDLOCK_KINDS >> ask->kind & 1)))
+	if (ask->kind && !(RDLOCK_KINDS >> ask->kind & 1))
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* A release must not allocate, so room for what an owner writes is made now. */
+static int make_room(struct rdlock *l)
+{
+	struct rdlock_agent *a = l->agent;
+	u32 size;
+
+	spin_lock_bh(&a->lock);
+	size = a->ask.value_size;
+	spin_unlock_bh(&a->lock);
+	if (size <= RDL_VALUE_MAX)
+		return 0;
+	l->staged = rdlock_block_alloc(size);
+	if (l->staged)
+		return 0;
+	spin_lock_bh(&a->lock);
+	list_del_init(&l->all);
+	spin_unlock_bh(&a->lock);
+	return -ENOMEM;
 }
 
 struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u32 len, const struct rdlock_props *ask,
@@ -147,6 +168,8 @@ struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u
 		goto err_free;
 	l->agent = o.agent;
 	err = wait_registered(l, &o, deadline, interruptible);
+	if (!err)
+		err = make_room(l);
 	if (err)
 		goto err_close;
 	return l;
@@ -205,7 +228,9 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 			wake_up_all(&l->wq);
 		}
 		/* Only an owner that says it is done publishes what it wrote. */
-		if (keep && l->dirty)
+		if (keep && l->dirty && l->staged)
+			swap(a->big->value, l->staged);
+		else if (keep && l->dirty)
 			memcpy(a->value, l->value, sizeof(a->value));
 		rdlock_agent_release(a, keep && l->dirty, report);
 		l->dirty = false;
@@ -237,6 +262,7 @@ void rdlock_handle_close(struct rdlock *l)
 	if (cancel_work_sync(&l->work))
 		rdlock_agent_put(a);
 	rdlock_agent_close(a);
+	rdlock_block_free(l->staged);
 	kfree(l);
 	rdlock_space_unpin(space);
 }
@@ -355,12 +381,15 @@ static bool agent_has_given_back(void *arg)
 {
 	struct rdlock_agent *a = arg;
 
-	return READ_ONCE(a->core.st) != RDL_ST_POP;
+	u8 st = READ_ONCE(a->core.st);
+
+	return st != RDL_ST_POP && !(st == RDL_ST_STORE && READ_ONCE(a->core.io));
 }
 
 /*
  * A try that comes right behind the last user's release would find this node's own operation on its way, and fail for a
- * lock that nobody has. The operation ends within the fabric's bounds, as that of the try does.
+ * lock that nobody has. The operation, or a big value's write before it, ends within the fabric's bounds, as that of
+ * the try does.
  */
 static int wait_given_back(struct rdlock_agent *a)
 {

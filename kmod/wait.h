@@ -18,6 +18,7 @@
 #include "../uapi/linux/rdlock.h"
 
 struct rdlock_agent;
+struct rdlock_block;
 struct rdlock_space;
 
 /**
@@ -32,7 +33,9 @@ struct rdlock_space;
  * @deadline: of the request. Protected by agent->lock.
  * @grant: valid in GRANTED and HELD. Protected by agent->lock.
  * @value: of the lock, as it came with the grant or as the owner wants it. Protected by agent->lock.
- * @dirty: the owner has changed @value. Protected by agent->lock.
+ * @staged: the same of a big value, NULL: it has none; meaningful only if @dirty, until then the owner has what the
+ *   node's copy has. Protected by agent->lock.
+ * @dirty: the owner has changed @value, or @staged. Protected by agent->lock.
  * @converting: the owner waits for another mode. Protected by agent->lock; read without it by the sleeper.
  * @saying: the owner has said that the lock is consistent, the home does not know yet. Protected likewise.
  * @node: in agent->queue while PENDING, in agent->users while GRANTED or HELD. Protected by agent->lock.
@@ -55,6 +58,7 @@ struct rdlock {
 	ktime_t deadline;
 	struct rdlock_grant grant;
 	u8 value[RDL_VALUE_MAX];
+	struct rdlock_block *staged;
 	bool dirty;
 	bool converting;
 	bool saying;

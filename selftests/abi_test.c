@@ -50,8 +50,9 @@ SIZE(rdlock_convert, 32);
 AT(rdlock_convert, out_token, 16);
 SIZE(rdlock_lock_reset, 88);
 AT(rdlock_lock_reset, key, 24);
-SIZE(rdlock_value, 80);
+SIZE(rdlock_value, 88);
 AT(rdlock_value, value, 16);
+AT(rdlock_value, addr, 80);
 SIZE(rdlock_counter_open, 88);
 AT(rdlock_counter_open, key, 24);
 SIZE(rdlock_counter_op, 48);
@@ -390,11 +391,13 @@ static const struct op ops[] = {
 		OP(RDLOCK_IOC_CONVERT, rdlock_convert), .fd = LOCK, .out = { { 12, 20 } },
 		.prepare = prepare_release, .fill = fill_convert, .after = after_convert,
 	}, {
-		OP(RDLOCK_IOC_VALUE_GET, rdlock_value), .fd = LOCK, .out = { { 12, 4 + 64 } },
+		OP(RDLOCK_IOC_VALUE_GET, rdlock_value), .fd = LOCK,
+		.min = offsetof(struct rdlock_value, addr), .out = { { 12, 4 + 64 } },
 		.zero = { offsetof(struct rdlock_value, len) },
 		.prepare = prepare_release, .fill = fill_none, .after = after_convert,
 	}, {
 		OP(RDLOCK_IOC_VALUE_SET, rdlock_value), .fd = LOCK,
+		.min = offsetof(struct rdlock_value, addr),
 		.zero = { offsetof(struct rdlock_value, value) + 8, offsetof(struct rdlock_value, value) + 60 },
 		.prepare = prepare_release, .fill = fill_value, .after = after_convert,
 	}, {

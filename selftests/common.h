@@ -214,6 +214,24 @@ static inline int lock_value_get(int lock, void *value, uint32_t *len)
 	return ret;
 }
 
+/* By address; @len: room, and what there is. */
+static inline int lock_value_read(int lock, void *to, uint32_t *len)
+{
+	struct rdlock_value arg = { .size = sizeof(arg), .len = *len, .addr = (uintptr_t)to };
+	int ret = call(lock, RDLOCK_IOC_VALUE_GET, &arg);
+
+	if (!ret)
+		*len = arg.out_len;
+	return ret;
+}
+
+static inline int lock_value_write(int lock, const void *from, uint32_t len)
+{
+	struct rdlock_value arg = { .size = sizeof(arg), .len = len, .addr = (uintptr_t)from };
+
+	return call(lock, RDLOCK_IOC_VALUE_SET, &arg);
+}
+
 static inline int lock_value_set(int lock, const void *value, uint32_t len)
 {
 	struct rdlock_value arg = { .size = sizeof(arg), .len = len };

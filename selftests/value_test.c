@@ -352,8 +352,9 @@ TEST(properties_are_those_of_the_first_open, 30)
 	/* what cannot be at all, and what this kernel cannot do */
 	EXPECT(lock_open_as(space, "value.no", 0, 0, RDLOCK_OPEN_STICKY | RDLOCK_OPEN_NOT_STICKY), -EINVAL);
 	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_FAIR, 65537, 0), -EINVAL);
-	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_FAIR, 65, 0), -EOPNOTSUPP);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_FAIR, ~0U, 0), -EINVAL);
 	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_SPIN, 8, 0), -EOPNOTSUPP);
+	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_SPIN, 65536, 0), -EOPNOTSUPP);
 	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_SPIN, 0, RDLOCK_OPEN_STICKY), -EOPNOTSUPP);
 	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_TICKET, 0, RDLOCK_OPEN_STICKY), -EOPNOTSUPP);
 }
@@ -402,6 +403,104 @@ TEST(readers_share_and_one_of_them_may_become_a_writer, 30)
 	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
 	EXPECT(lock_release(a), 0);
 	EXPECT(lock_release(b), 0);
+}
+
+/* Sizes around the limits of what travels, of a piece, and of all; each byte comes back. */
+TEST(a_large_value_is_had_by_address, 60)
+{
+	static const uint32_t sizes[] = { 65, 71, 4096, 4097, 32769, 65535, 65536 };
+	static uint8_t in[RDLOCK_VALUE_MAX + 1], out[RDLOCK_VALUE_MAX + 1];
+	uint32_t len, i, k;
+
+	open_all();
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		const char *key = fresh_key("big");
+		int a = lock_open_as(fds[SPACE], key, RDLOCK_KIND_FAIR, sizes[i], 0);
+		int b = lock_open_as(fds[SPACE], key, 0, 0, 0);
+		char small[RDLOCK_VALUE_INLINE];
+		struct rdlock_status st;
+
+		REQUIRE_TRUE(a >= 0 && b >= 0);
+		EXPECT(lock_status(b, &st), 0);
+		EXPECT(st.out_value_size, sizes[i]);
+		EXPECT(lock_open_as(fds[SPACE], key, 0, sizes[i] - 1, 0), -EINVAL);
+		len = sizeof(out);
+		EXPECT(lock_value_read(a, out, &len), -EPERM);
+		EXPECT(lock_acquire(a, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_value_read(a, out, &len), 0);
+		EXPECT(len, sizes[i]);
+		for (k = 0; k < len && !out[k]; k++)
+			;
+		EXPECT(k, len);
+		/* what does not fit its structure is not cut */
+		EXPECT(lock_value_get(a, small, &len), -EMSGSIZE);
+		for (k = 0; k < sizes[i]; k++)
+			in[k] = k * 7 + i;
+		EXPECT(lock_value_write(a, in, sizes[i] - 1), -EINVAL);
+		EXPECT(lock_value_write(a, in, sizes[i] + 1), -EINVAL);
+		EXPECT(lock_value_set(a, in, 64), -EINVAL);
+		EXPECT(lock_value_write(a, (void *)8, sizes[i]), -EFAULT);
+		EXPECT(lock_value_write(a, in, sizes[i]), 0);
+		len = sizeof(out);
+		EXPECT(lock_value_read(a, out, &len), 0);
+		EXPECT(memcmp(in, out, sizes[i]), 0);
+		EXPECT(lock_value_read(a, (void *)8, &len), -EFAULT);
+		EXPECT(lock_release(a), 0);
+		EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+		/* room for less: the first bytes, and how many there are */
+		memset(out, 0xaa, sizeof(out));
+		len = 10;
+		EXPECT(lock_value_read(b, out, &len), 0);
+		EXPECT(len, sizes[i]);
+		EXPECT(memcmp(in, out, 10), 0);
+		EXPECT(out[10], 0xaa);
+		len = sizeof(out);
+		EXPECT(lock_value_read(b, out, &len), 0);
+		EXPECT(memcmp(in, out, sizes[i]), 0);
+		EXPECT(out[sizes[i]], 0xaa);
+		EXPECT(lock_value_write(b, in, sizes[i]), -EPERM);
+		EXPECT(lock_release(b), 0);
+		/* closed, not released: the value is as it was */
+		EXPECT(lock_acquire(a, 0, in_ms(5000), NULL), 0);
+		memset(in, 0x55, sizes[i]);
+		EXPECT(lock_value_write(a, in, sizes[i]), 0);
+		close(a);
+		EXPECT(lock_acquire(b, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_value_read(b, in, &len), 0);
+		EXPECT(memcmp(in, out, sizes[i]), 0);
+		/* written, and on as a reader */
+		memset(in, 0x66, sizes[i]);
+		EXPECT(lock_value_write(b, in, sizes[i]), 0);
+		EXPECT(lock_convert(b, RDLOCK_MODE_SHARED, NULL), 0);
+		EXPECT(lock_value_read(b, out, &len), 0);
+		EXPECT(memcmp(in, out, sizes[i]), 0);
+		EXPECT(lock_release(b), 0);
+		close(b);
+	}
+}
+
+/* By address also what would fit; not both ways at once. */
+TEST(a_small_value_may_be_had_by_address, 30)
+{
+	struct rdlock_value both = { .size = sizeof(both), .len = 8, .addr = (uintptr_t)&both, .value = "x" };
+	uint8_t in[8] = "abcdefg", out[8] = "";
+	uint32_t len = sizeof(out);
+	int lock;
+
+	open_all();
+	lock = lock_open_as(fds[SPACE], fresh_key("small"), RDLOCK_KIND_FAIR, 8, 0);
+	REQUIRE_TRUE(lock >= 0);
+	EXPECT(lock_acquire(lock, 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_value_write(lock, in, 8), 0);
+	EXPECT(lock_value_write(lock, in, 9), -EINVAL);
+	EXPECT(lock_value_write(lock, in, 0), -EINVAL);
+	EXPECT(lock_value_write(lock, in, RDLOCK_VALUE_MAX + 1), -EINVAL);
+	EXPECT(lock_value_read(lock, out, &len), 0);
+	EXPECT(len, 8);
+	EXPECT(memcmp(in, out, 8), 0);
+	EXPECT(call(lock, RDLOCK_IOC_VALUE_GET, &both), -EINVAL);
+	EXPECT(call(lock, RDLOCK_IOC_VALUE_SET, &both), -EINVAL);
+	EXPECT(lock_release(lock), 0);
 }
 
 TEST(a_value_is_what_the_last_owner_released, 30)

@@ -57,7 +57,14 @@
 	X(43, NO_CONFIRM,	"ticket: what a READ of the word showed is believed") \
 	X(45, VALUE_NOT_READ,	"who finds the lock free does not read its value") \
 	X(47, VERSION_AGAIN,	"a value that is changed after a failed downgrade has the version of the one before") \
-	X(48, PROBE_DEAF,	"who keeps a lock for nothing does not give it up for a try")
+	X(48, PROBE_DEAF,	"who keeps a lock for nothing does not give it up for a try") \
+	X(70, GRANT_UNSTORED,	"big value: the lock is handed on before the value is at the home") \
+	X(71, STORE_ONCE,	"big value: what may have been written counts as written") \
+	X(72, OLD_COPY,		"big value: any copy that is here is taken for the newest") \
+	X(73, CLAIM_UNSTORED,	"big value: a claim gives the lock up before the value is at the home") \
+	X(74, REBUILT_STORED,	"big value: after a rebuild it counts as written") \
+	X(75, DOWN_UNSTORED,	"big value: readers are let in before the value is at the home") \
+	X(76, BIG_UNREAD,	"big value: who is given the lock by a message does not read it")
 
 /* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
 #define RDL_WORLD_BUSTS(X) \

@@ -7,7 +7,7 @@
 
 /* States that have a ticket. */
 #define WITH_TICKET	(ST(WAIT) | ST(FETCH) | ST(HELD) | ST(CACHED) | ST(OWED) | ST(POP) | ST(DUTY) | ST(DOWN) | \
-			 ST(DDUTY) | ST(UPG) | ST(DOUBT) | ST(WNEXT))
+			 ST(DDUTY) | ST(UPG) | ST(DOUBT) | ST(WNEXT) | ST(STORE))
 
 static const char *in_flight(const struct rdl_lock *l)
 {
@@ -24,8 +24,10 @@ static const char *in_flight(const struct rdl_lock *l)
 		return "operation of a lost session in a new one";
 	if (word && !l->io)
 		return "no operation in flight in a state that waits for it";
-	if (l->io && !word && !IN(l, ST(TRY) | ST(DUTY) | (l->kind == RDL_KIND_TICKET ? ST(WAIT) : 0)))
+	if (l->io && !word && !IN(l, ST(TRY) | ST(DUTY) | ST(STORE) | (l->kind == RDL_KIND_TICKET ? ST(WAIT) : 0)))
 		return "operation in flight in a state that has none";
+	if (l->st == RDL_ST_STORE ? l->io && l->io != RDL_ACT_POST_WRITE_VALUE : l->io == RDL_ACT_POST_WRITE_VALUE)
+		return "value written in a state that does not";
 	if (q->rd_old && !q->rd)
 		return "old READ that is not in flight";
 	if (q->rd_due && !IN(l, ST(WAIT) | ST(FETCH) | ST(DUTY) | ST(DDUTY) | ST(TRY)))
@@ -51,7 +53,7 @@ static const char *grants(const struct rdl_lock *l)
 	if (q->debt > RDL_DEBT_MAX || (q->debt && q->mode != RDL_MODE_X && l->st != RDL_ST_DOWN))
 		return "debt of no writer";
 	if (q->hint && !IN(l, ST(WAIT) | ST(FETCH) | ST(HELD) | ST(CACHED) | ST(OWED) | ST(POP) | ST(DOWN) | ST(WNEXT) |
-			   ST(DRAW)))
+			   ST(DRAW) | ST(STORE)))
 		return "successor of no ticket";
 	if (l->st == RDL_ST_CACHED && (q->mode != RDL_MODE_X || !(q->props & RDL_P_STICKY)))
 		return "kept, though not to be";
@@ -64,13 +66,30 @@ static const char *grants(const struct rdl_lock *l)
 	return NULL;
 }
 
+static const char *big(const struct rdl_lock *l)
+{
+	const struct rdl_queue *q = &l->q;
+
+	if ((q->props & RDL_P_BIG) && !(q->props & RDL_P_VALUE))
+		return "big value of a lock that has none";
+	if (q->need && (l->st != RDL_ST_FETCH || !(q->props & RDL_P_BIG)))
+		return "bytes wanted that nobody waits for";
+	if (l->st == RDL_ST_STORE && (q->mode != RDL_MODE_X || !rdl_must_store(l) || l->users > 1))
+		return "stored for nothing";
+	if (l->st == RDL_ST_STORE && l->users && (q->step != RDL_STEP_SHARE || !l->io))
+		return "stored under a user";
+	if (rdl_must_store(l) && !IN(l, ST(HELD) | ST(STORE)))
+		return "given away before the value was stored";
+	return NULL;
+}
+
 static const char *users(const struct rdl_lock *l)
 {
 	const struct rdl_queue *q = &l->q;
 
 	if (!l->users != !l->token)
 		return "user and token disagree";
-	if (l->users && !IN(l, ST(HELD) | ST(DOWN) | ST(DDUTY) | ST(UPG) | ST(DOUBT)))
+	if (l->users && !IN(l, ST(HELD) | ST(DOWN) | ST(DDUTY) | ST(UPG) | ST(DOUBT) | ST(STORE)))
 		return "user without the lock";
 	if (l->users > 1 && q->mode != RDL_MODE_S)
 		return "several writers";
@@ -117,6 +136,8 @@ const char *rdl_queue_check(const struct rdl_lock *l)
 
 	if (!err)
 		err = grants(l);
+	if (!err)
+		err = big(l);
 	if (!err)
 		err = users(l);
 	if (!err)

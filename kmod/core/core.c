@@ -131,6 +131,7 @@ static bool pending(const struct rdl_lock *l, u8 op)
 	case RDL_ACT_POST_READ_SLOTS:
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_READ_AREA:
 		return l->q.rd == op;
 	case RDL_ACT_POST_WRITE_SLOT:
 		return l->q.slot;
@@ -247,6 +248,7 @@ static bool gives_turn(const struct rdl_stat *stat)
 	case RDL_ST_DOWN:
 	case RDL_ST_DDUTY:
 	case RDL_ST_WNEXT:
+	case RDL_ST_STORE:
 		return true;
 	case RDL_ST_FETCH:
 	case RDL_ST_HELD:

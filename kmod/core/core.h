@@ -26,6 +26,10 @@
  *    by QUERY: the home asks the openers for rdl_stat() and recovers the lock if nobody can give the waiter its turn.
  *  - A value block's bytes are the shell's. The core knows the version of its own copy (@ver, which goes into GRANT,
  *    CLAIM and the body) and says when a copy changes hands: RDL_ACT_TAKE.
+ *  - The bytes of a big value (RDL_P_BIG) are in no message. They are at the home, whole, whenever the lock changes
+ *    hands: POST_WRITE_VALUE is awaited before (state STORE), POST_READ_AREA after (FETCH). Both may take place in
+ *    pieces; the end of the one event is that of all of them. POST_WRITE_VALUE counts as the operation on the word, but
+ *    is repeated whatever became of it.
  *  - Of an event with local waiters the shell says who is at the head of the queue (@head, @run), as the queue is when
  *    the waiter of ACQ has been put into it, or the one of CANCEL taken out.
  *  - A lock of a kind with a queue that was claimed when its link broke may miss its REBUILT: rdl_ambiguous() is true,
@@ -79,7 +83,8 @@ enum rdl_mode {
 	X(UPG,   "operation in flight to go from shared to exclusive") \
 	X(DOUBT, "held shared; outcome of a conversion not known, the home recovers the lock") \
 	X(PROBE, "a try has asked an idle owner to give it up") \
-	X(WNEXT, "mcs: given back, waits to learn who comes next")
+	X(WNEXT, "mcs: given back, waits to learn who comes next") \
+	X(STORE, "owned; a big value goes to the home before the lock does anywhere")
 
 enum rdl_state {
 #define RDL_STATE_ENUM(name, meaning) RDL_ST_##name,
@@ -140,7 +145,8 @@ enum rdl_outcome {
 #define RDL_P_STICKY	0x1	/* an idle exclusive grant is kept until another node asks */
 #define RDL_P_VALUE	0x2	/* has a value block */
 #define RDL_P_ROBUST	0x4	/* a dead owner is told of until an owner says that what the lock guards is whole again */
-#define RDL_P_ALL	0x7
+#define RDL_P_BIG	0x8	/* and one of more than RDL_VALUE_MAX bytes: only with RDL_P_VALUE */
+#define RDL_P_ALL	0xf
 
 /* What is said of a robust lock, and goes to the home with the claim of the next recovery; see robust.c. */
 enum rdl_report {
@@ -161,6 +167,12 @@ struct rdl_peer {
 	u32 ticket;		/* GRANT: receiver's; HINT: sender's; PROBE, ANSWER: owner's */
 	u32 vflags;		/* GRANT */
 	u64 ver;		/* GRANT */
+};
+
+/* FETCH: what is to be read. */
+enum rdl_need {
+	RDL_NEED_BODY,		/* version and flags, and the value unless it is the one that is here */
+	RDL_NEED_BYTES,		/* big values: the rest was in a message */
 };
 
 #define RDL_STALE_READ	0x1
@@ -185,7 +197,8 @@ struct rdl_queue {
 	u8 stale;		/* RDL_STALE_*: belongs to a lost session */
 	u8 paused;		/* something was refused: nothing is posted before the timer or a new link */
 	u8 hint;		/* mode of the node that comes next, RDL_MODE_NL: not known */
-	u8 step;		/* DUTY, TRY: what the operation in flight is for, enum in the kind */
+	u8 step;		/* DUTY, TRY, STORE: what the operation in flight is for, enum in the kind */
+	u8 need;		/* FETCH: enum rdl_need */
 	u8 gone;		/* TRY, PROBE: the waiter has left */
 	u8 fresh;		/* nobody here has had this grant yet, so its first token is not used */
 	u8 noted;		/* RDL_VF_* that were told and are reported settled */
@@ -199,7 +212,7 @@ struct rdl_queue {
 	u32 ticket_epoch;	/* in which the ticket was taken or rebuilt; older than @epoch: a REBUILT was lost */
 	u32 handed_epoch, handed_ticket;	/* last hand-over by message: evidence for a recovery */
 	u32 seed;		/* of the slots' checksum: which lock it is, fixed */
-	u64 ver;		/* version of the shell's copy of the value */
+	u64 ver;		/* version of the shell's copy of the value; 0: never written, or not whole */
 	u32 grant_epoch;	/* of @grant, 0: none is parked */
 	u32 hint_epoch;		/* of @next, 0: none is parked */
 	struct rdl_peer grant;	/* GRANT of an epoch that has not begun here */
@@ -215,7 +228,7 @@ struct rdl_lock {
 	u8 kind;		/* enum rdl_kind, fixed */
 	u8 st;			/* enum rdl_state */
 	u8 frz;			/* enum rdl_frz */
-	u8 io;			/* 0, or RDL_ACT_POST_CAS, _FAA in flight */
+	u8 io;			/* 0, or RDL_ACT_POST_CAS, _FAA, _WRITE_VALUE in flight */
 	u8 relf;		/* released while CLAIMED: give it back after REBUILT */
 	u8 is_void;		/* the last operation met F: wait for REBUILT */
 	u8 k;			/* back-off exponent */
@@ -283,7 +296,8 @@ struct rdl_event {
 	u16 run;		/* waiters in a row at the head that want S */
 	u16 nslots;		/* OP, POST_READ_SLOTS */
 	const __le64 *slots;	/* of the board, as read; index: node id */
-	struct rdl_peer peer;	/* GRANT, HINT, PROBE, ANSWER; OP, POST_READ_VALUE: ver (0: damaged) and vflags */
+	/* GRANT, HINT, PROBE, ANSWER; OP, POST_READ_VALUE and _AREA: ver (0: damaged, or never written) and vflags */
+	struct rdl_peer peer;
 };
 
 enum rdl_action_type {
@@ -312,6 +326,8 @@ enum rdl_action_type {
 	RDL_ACT_CONVERTED,	/* DOWN or UP done: val = token, mode = the new one */
 	RDL_ACT_CONVERT_FAILED,	/* nothing changed for the user: arg = positive errno; DOWN: a writer again */
 	RDL_ACT_FAIL_ALL,	/* every waiter fails: arg = positive errno */
+	RDL_ACT_POST_READ_AREA,	/* big values: the body, and the bytes into the copy, which is no version until then */
+	RDL_ACT_POST_WRITE_VALUE,	/* big values: the copy's bytes, then the body with @peer.ver, @peer.vflags */
 	RDL_NR_ACTIONS,
 };
 
@@ -414,7 +430,7 @@ void rdl_msg_get_stat(const struct rdl_msg *msg, struct rdl_stat *stat);
  * The shell allocates it, freezes the word (a loopback CAS loop w -> w|F), sends FREEZE to every live opener, feeds
  * claims and departures, and when rdl_recover_ready() calls rdl_recover_finish(), writes @word by a loopback CAS loop,
  * then sends each claimer its @reply. Before rdl_recover_finish() it fills in props and dead, for kinds with a queue
- * also seed, ver, vflags, body_bad and settled; of those it writes body and slots before the word.
+ * also seed, ver, vflags, body_bad, big and settled; of those it writes body and slots before the word.
  */
 struct rdl_recover {
 	u8 kind;
@@ -433,6 +449,8 @@ struct rdl_recover {
 	u8 settled;		/* RDL_VF_* that CONSISTENT named */
 	u8 vflags;		/* in: of the body; out: of the new body */
 	u8 body_bad;		/* in: its checksum is wrong */
+	u8 big;			/* in: RDL_P_BIG: the bytes stay where they are, whoever claims what */
+	u8 wipe;		/* out, big: they are nobody's any more, and to be zero; else damaged ones stay so */
 	u16 value_from;		/* out: node id + 1 whose claim brought the newest value, 0: the body has it */
 	u32 seed;		/* in: rdl_slot_seed() */
 	u64 ver;		/* in: of the body; out: of the new body */

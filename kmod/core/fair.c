@@ -7,6 +7,8 @@
  *
  *   NONE -> WANT -> DRAW -> WAIT -> HELD -> (CACHED) -> handed on, or OWED -> POP -> (DUTY) -> NONE
  *
+ * A big value goes to the home by itself: after HELD comes STORE if it was written, and before HELD comes FETCH.
+ *
  * Readers that follow each other (a run) are granted all at once; the last of them to leave grants the writer behind.
  *
  * Here: what is posted, conversions, and what time brings. The ends of operations are in fair_op.c, the rest in turn.c.
@@ -33,6 +35,9 @@ void rdl_value_along(struct rdl_lock *l, struct rdl_acts *acts)
 	struct rdl_queue *q = &l->q;
 
 	if (!(q->props & RDL_P_VALUE) || (!q->dirty && (!q->debt || rdl_bust(POP_IF_DIRTY))))
+		return;
+	/* It is there already. */
+	if (q->props & RDL_P_BIG)
 		return;
 	a->arg = RDL_POST_VALUE;
 	a->peer.ver = q->ver;
@@ -78,6 +83,8 @@ void rdl_fair_post(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 		draw(l, ev, acts);
 	else if (l->st == RDL_ST_OWED)
 		rdl_pop(l, acts);
+	else if (l->st == RDL_ST_STORE)
+		rdl_store(l, acts);
 	else if (l->st == RDL_ST_DUTY && l->q.step == RDL_STEP_PROVE)
 		rdl_look(l, acts);
 }
@@ -98,6 +105,12 @@ RDL_FAIR_CELL(downgrade)
 		return 0;
 	}
 	rdl_user_changed(l, ev, acts);
+	if (rdl_must_store(l) && !rdl_bust(DOWN_UNSTORED)) {
+		l->st = RDL_ST_STORE;
+		l->q.step = RDL_STEP_SHARE;
+		rdl_store(l, acts);
+		return 0;
+	}
 	rdl_fair_down(l, acts);
 	return 0;
 }

@@ -13,6 +13,7 @@ enum rdl_step_for {
 	RDL_STEP_PROVE,		/* DUTY, WAIT (ticket): has the head moved on? */
 	RDL_STEP_LOOK,		/* TRY, UPG: what is the word? */
 	RDL_STEP_SWAP,		/* TRY, UPG: change it */
+	RDL_STEP_SHARE,		/* STORE: then the user goes to shared */
 };
 
 /* The end of every step: answers a FREEZE, serves users, posts what is due. */
@@ -20,6 +21,7 @@ int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 int rdl_turn_unknown(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_granted_at_once(struct rdl_lock *l, struct rdl_acts *acts, u64 old);
 void rdl_fetch(struct rdl_lock *l, u64 old);
+void rdl_store(struct rdl_lock *l, struct rdl_acts *acts);
 bool rdl_draw_failed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 bool rdl_pop_failed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 int rdl_pop_unknown(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
@@ -46,6 +48,7 @@ RDL_TURN_CELL(wake);
 /* try.c */
 RDL_TURN_CELL(op_idle);
 RDL_TURN_CELL(op_fetch);
+RDL_TURN_CELL(op_store);
 RDL_TURN_CELL(op_try);
 RDL_TURN_CELL(wake_probe);
 

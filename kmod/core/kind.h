@@ -130,6 +130,7 @@ void rdl_queue_finish(struct rdl_recover *r);
 
 /* queue.c */
 bool rdl_only_copy(const struct rdl_lock *l);
+bool rdl_must_store(const struct rdl_lock *l);
 
 /* ---- local.c: users and waiters of this node ---- */
 

@@ -8,6 +8,7 @@
 #define RDL_MAX_NODES	256	/* ids 0..255: the owner field of a spin word holds id + 1 in 9 bits */
 #define RDL_KEY_MAX	64	/* bytes of a key or of a space's name */
 #define RDL_VALUE_MAX	64	/* bytes of a value block that travels with its lock */
+#define RDL_BIG_MAX	65536	/* and of one that stays at the home */
 #define RDL_MAX_ACTIONS	6	/* actions of one step; the count is at rdl_act() */
 
 /*

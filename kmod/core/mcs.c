@@ -35,6 +35,9 @@ static void post(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 		l->q.mode = RDL_MODE_X;
 		rdl_act_post(l, acts, RDL_ACT_POST_CAS, l->guess, drawn(l, l->guess));
 		break;
+	case RDL_ST_STORE:
+		rdl_store(l, acts);
+		break;
 	case RDL_ST_OWED:
 		rdl_drop_read(l);
 		l->st = RDL_ST_POP;
@@ -214,12 +217,13 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_OP]	 = C(rdl_turn_op_idle, B(WAIT) | B(NONE)),
 		[RDL_EV_TIMER]	 = C(wake_wait, B(WAIT)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(WAIT) | B(NONE)),
-		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_wait, RESTS | GIVES | B(HELD) | B(CACHED) | B(WAIT)),
+		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_wait,
+				     RESTS | GIVES | B(HELD) | B(FETCH) | B(CACHED) | B(WAIT)),
 		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, B(WAIT) | B(NONE)),
 		[RDL_EV_LEASE]	 = C(rdl_turn_wake, B(WAIT)),
 		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(WAIT),
-		[RDL_EV_GRANT]	 = C(rdl_turn_grant, RESTS | GIVES | B(HELD) | B(CACHED) | B(WAIT)),
+		[RDL_EV_GRANT]	 = C(rdl_turn_grant, RESTS | GIVES | B(HELD) | B(FETCH) | B(CACHED) | B(WAIT)),
 		[RDL_EV_HINT]	 = C(rdl_turn_hint, B(WAIT)),
 		[RDL_EV_PROBE]	 = C(rdl_turn_probe_busy, B(WAIT)),
 		[RDL_EV_ANSWER]	 = IGN(WAIT),
@@ -244,22 +248,41 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_SHED]	 = IGN(FETCH),
 	},
 	[RDL_ST_HELD] = {
-		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_REL]	 = C(rdl_turn_release, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_OP]	 = C(rdl_turn_op_idle, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_TIMER]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(CACHED)),
+		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_REL]	 = C(rdl_turn_release, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_OP]	 = C(rdl_turn_op_idle, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_TIMER]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD) | B(NONE)),
-		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_held, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, RESTS | GIVES | B(HELD) | B(CACHED)),
-		[RDL_EV_LEASE]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(CACHED)),
+		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_held,
+				     RESTS | GIVES | B(HELD) | B(STORE) | B(FETCH) | B(CACHED)),
+		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_LEASE]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
 		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(HELD),
 		[RDL_EV_GRANT]	 = IGN(HELD),
-		[RDL_EV_HINT]	 = C(rdl_turn_hint, RESTS | GIVES | B(HELD) | B(CACHED)),
+		[RDL_EV_HINT]	 = C(rdl_turn_hint, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
 		[RDL_EV_PROBE]	 = C(rdl_turn_probe_busy, B(HELD)),
 		[RDL_EV_ANSWER]	 = IGN(HELD),
-		[RDL_EV_SHED]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(CACHED)),
+		[RDL_EV_SHED]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+	},
+	[RDL_ST_STORE] = {
+		[RDL_EV_ACQ]	 = C(rdl_turn_join, B(STORE) | B(HELD)),
+		[RDL_EV_REL]	 = IMP(STORE),
+		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, B(STORE) | B(HELD)),
+		[RDL_EV_OP]	 = C(rdl_turn_op_store, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED)),
+		[RDL_EV_TIMER]	 = C(rdl_turn_wake, B(STORE) | B(HELD)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(STORE) | B(HELD)),
+		[RDL_EV_REBUILT]	 = IMP(STORE),
+		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, B(STORE) | B(HELD)),
+		[RDL_EV_LEASE]	 = C(rdl_turn_wake, B(STORE) | B(HELD)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
+		[RDL_EV_REJOIN]	 = IMP(STORE),
+		[RDL_EV_GRANT]	 = IGN(STORE),
+		[RDL_EV_HINT]	 = C(rdl_turn_hint, B(STORE) | B(HELD)),
+		[RDL_EV_PROBE]	 = C(rdl_turn_probe_busy, B(STORE)),
+		[RDL_EV_ANSWER]	 = IGN(STORE),
+		[RDL_EV_SHED]	 = C(rdl_turn_wake, B(STORE) | B(HELD)),
 	},
 	[RDL_ST_CACHED] = {
 		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD) | B(CACHED)),
@@ -390,7 +413,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 };
 
 #define STATES	(B(NONE) | B(WANT) | B(DRAW) | B(TRY) | B(WAIT) | B(FETCH) | B(HELD) | B(CACHED) | B(OWED) | B(POP) | \
-		 B(WNEXT) | B(PROBE) | B(AMBIG) | B(LOST))
+		 B(WNEXT) | B(PROBE) | B(AMBIG) | B(LOST) | B(STORE))
 
 const struct rdl_kind_ops rdl_mcs = {
 	.states = STATES,

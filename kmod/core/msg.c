@@ -11,7 +11,6 @@
 #define CRC_SEED	(~0u)
 #define EPOCH_BITS	(16 + RDL_REP_BITS)
 #define CLAIM_NX_MAX	65	/* 1 + RDL_DEBT_MAX */
-#define VALUE_SIZE_MAX	65536	/* what may be asked for; more than RDL_VALUE_MAX is refused by the home */
 #define ERRNO_MAX	4095
 
 #define LEN_OF(payload)	(sizeof(struct rdl_msg) + sizeof(struct payload))
@@ -146,7 +145,7 @@ static bool open_ok(const struct rdl_msg_open *p)
 	    !zero(p->reserved, sizeof(p->reserved)))
 		return false;
 	if (p->obj == RDL_OBJ_LOCK)
-		return !cells && size <= VALUE_SIZE_MAX && (p->flags & sticky) != sticky;
+		return !cells && size <= RDL_BIG_MAX && (p->flags & sticky) != sticky;
 	return p->obj == RDL_OBJ_COUNTER && cells <= RDL_CELLS_MAX && !size && !(p->flags & ~RDL_OPEN_AMBIG);
 }
 
@@ -154,17 +153,19 @@ static bool opened_ok(const struct rdl_msg_opened *p, bool refused)
 {
 	u64 addr = le64_to_cpu(p->addr), body = le64_to_cpu(p->body);
 	bool with_body = p->kind > RDL_KIND_SPIN, with_board = p->kind == RDL_KIND_FAIR;
-	u32 size = le16_to_cpu(p->value_size);
+	u32 size = le32_to_cpu(p->value_size);
+	bool big = size > RDL_VALUE_MAX;
 
 	if (!zero(p->reserved, sizeof(p->reserved)) || p->kind >= RDL_NR_KINDS || (p->props & ~RDL_P_ALL) ||
-	    le32_to_cpu(p->cells) > RDL_CELLS_MAX || le16_to_cpu(p->slots) > RDL_MAX_NODES || size > RDL_VALUE_MAX)
+	    le32_to_cpu(p->cells) > RDL_CELLS_MAX || le16_to_cpu(p->slots) > RDL_MAX_NODES || size > RDL_BIG_MAX)
 		return false;
 	if (refused)
 		return true;
 	/* Every kind but spin reads the body, fair also the board behind it. */
 	if (p->vflags & ~(p->props & RDL_P_ROBUST ? RDL_VF_DEAD : 0))
 		return false;
-	if (with_body != !!body || with_board != !!p->slots || !!size != !!(p->props & RDL_P_VALUE))
+	if (with_body != !!body || with_board != !!p->slots || !!size != !!(p->props & RDL_P_VALUE) ||
+	    big != !!(p->props & RDL_P_BIG))
 		return false;
 	return addr && !(addr & 7) && !(body & 7);
 }

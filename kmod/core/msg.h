@@ -136,12 +136,12 @@ struct rdl_msg_opened {
 	__le32 cells;
 	__le64 body;		/* address of the body, 0: the kind has none */
 	__le32 body_rkey;
-	__le16 slots;		/* of its board */
-	__le16 value_size;
+	__le16 slots;		/* of its board; a big value is behind that */
 	u8 kind;
 	u8 props;		/* RDL_P_* */
+	__le32 value_size;
 	u8 vflags;		/* robust: RDL_VF_DEAD in epoch E */
-	u8 reserved[5];
+	u8 reserved[3];
 };
 
 enum rdl_claim_what {

@@ -11,6 +11,12 @@
 #include "bust.h"
 #include "queue.h"
 
+/* Messages bring the bytes of a value, unless it is a big one. */
+static bool comes_along(const struct rdl_queue *q)
+{
+	return (q->props & (RDL_P_VALUE | RDL_P_BIG)) == RDL_P_VALUE;
+}
+
 static void park(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
@@ -20,7 +26,7 @@ static void park(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 	if (ev->type == RDL_EV_GRANT && ev->epoch >= q->grant_epoch) {
 		q->grant = ev->peer;
 		q->grant_epoch = ev->epoch;
-		if (q->props & RDL_P_VALUE)
+		if (comes_along(q))
 			rdl_act(acts, RDL_ACT_PARK);
 	}
 	if (ev->type == RDL_EV_HINT && ev->epoch >= q->hint_epoch) {
@@ -53,7 +59,7 @@ struct rdl_peer *rdl_act_peer(struct rdl_lock *l, struct rdl_acts *acts, u8 type
 	return &a->peer;
 }
 
-/* Every GRANT carries the granter's own copy of the value: it is the newest, whoever held the lock before. */
+/* Every GRANT carries the granter's own copy of the value, or its version: the newest, whoever had the lock before. */
 void rdl_send_grant(struct rdl_lock *l, struct rdl_acts *acts, u16 node, u32 ticket, u8 mode, u8 debt)
 {
 	struct rdl_peer *p = rdl_act_peer(l, acts, RDL_ACT_SEND_GRANT, node, ticket);
@@ -81,13 +87,17 @@ bool rdl_take_grant(struct rdl_lock *l, const struct rdl_peer *p, struct rdl_act
 		return false;
 	if (q->ticket_epoch != l->epoch || (l->ticket >= RDL_TICKET_HARD && !rdl_bust(HARD_IGNORED)))
 		return false;
-	if (q->props & RDL_P_VALUE)
+	if (comes_along(q))
 		rdl_act(acts, RDL_ACT_TAKE)->arg = parked;
-	q->ver = p->ver;
+	if (!(q->props & RDL_P_BIG))
+		q->ver = p->ver;
 	q->vflags = p->vflags & RDL_VF_ALL;
 	q->dirty = 0;
 	q->debt = p->debt;
 	rdl_granted(l);
+	if (rdl_bust(BIG_UNREAD))
+		q->ver = p->ver;
+	rdl_fetch_bytes(l, p->ver);
 	return true;
 }
 
@@ -151,18 +161,18 @@ void rdl_replay(struct rdl_lock *l, struct rdl_acts *acts)
 
 /*
  * The value that the home made out of the body and all claims. A holder may have a newer one: it was released after its
- * claim.
+ * claim. A big one is in no claim: what was not stored before is not stored now.
  */
 void rdl_take_rebuilt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
 
-	if (ev->rebuilt.ver > q->ver) {
+	if (ev->rebuilt.ver > q->ver && !(q->props & RDL_P_BIG)) {
 		if (q->props & RDL_P_VALUE)
 			rdl_act(acts, RDL_ACT_TAKE);
 		q->ver = ev->rebuilt.ver;
 	}
-	if (ev->rebuilt.ver == q->ver)
+	if (q->props & RDL_P_BIG ? rdl_bust(REBUILT_STORED) : ev->rebuilt.ver == q->ver)
 		q->dirty = 0;
 	q->vflags = ev->rebuilt.vflags & RDL_VF_ALL & ~l->dead;
 	q->noted &= q->vflags;

@@ -72,6 +72,14 @@ void rdl_pause(struct rdl_lock *l, struct rdl_acts *acts)
 		l->k++;
 }
 
+/* What is here already may be the newest: of a big value the version alone tells, and is a small READ. */
+static u8 read_of_value(const struct rdl_queue *q)
+{
+	if (!(q->props & RDL_P_BIG) || (q->need == RDL_NEED_BODY && q->ver))
+		return RDL_ACT_POST_READ_VALUE;
+	return RDL_ACT_POST_READ_AREA;
+}
+
 /*
  * The slot first: who reads the board behind it and speaks to another node must be found there itself. On one queue
  * pair the READ cannot overtake it.
@@ -91,9 +99,11 @@ void rdl_post_side(struct rdl_lock *l, struct rdl_acts *acts)
 	if (q->rd_due && !q->rd && !q->slot_due) {
 		q->rd_due = 0;
 		if (l->st == RDL_ST_FETCH)
-			q->rd = RDL_ACT_POST_READ_VALUE;
+			q->rd = read_of_value(q);
 		else
 			q->rd = l->kind == RDL_KIND_TICKET ? RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
+		if (q->rd == RDL_ACT_POST_READ_AREA)
+			q->ver = 0;
 		rdl_act(acts, q->rd);
 	}
 }
@@ -115,6 +125,7 @@ bool rdl_side_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 	case RDL_ACT_POST_READ_SLOTS:
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_READ_AREA:
 		q->rd = 0;
 		if (ev->outcome == RDL_OK && !q->rd_old)
 			return false;
@@ -158,6 +169,7 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->hint_node = 0;
 	q->since = 0;
 	q->step = 0;
+	q->need = 0;
 	q->gone = 0;
 	q->fresh = 0;
 	q->tries = 0;
@@ -175,12 +187,21 @@ void rdl_grant_over(struct rdl_lock *l)
  *                              w |= F, FREEZE
  *   CLOSE                                                 claims WAIT, drops the GRANT
  *                              nobody claims the value
+ *
+ * Of a big value the body has all before the lock changes hands.
  */
 bool rdl_only_copy(const struct rdl_lock *l)
 {
 	const struct rdl_queue *q = &l->q;
 
-	return (q->props & RDL_P_VALUE) && q->handed_epoch == l->epoch && !rdl_bust(CLOSE_FORGETS);
+	return (q->props & (RDL_P_VALUE | RDL_P_BIG)) == RDL_P_VALUE && q->handed_epoch == l->epoch &&
+	       !rdl_bust(CLOSE_FORGETS);
+}
+
+/* A big value that nobody else can read: it goes to the home before anything else happens to the lock. */
+bool rdl_must_store(const struct rdl_lock *l)
+{
+	return (l->q.props & RDL_P_BIG) && l->q.dirty;
 }
 
 /* The ticket's turn has come. */
@@ -193,6 +214,22 @@ void rdl_granted(struct rdl_lock *l)
 	l->q.tries = 0;
 	l->q.handed_epoch = 0;
 	l->q.handed_ticket = 0;
+}
+
+/* Granted, and the home has version @ver of a big value: is that the one that is here? */
+void rdl_fetch_bytes(struct rdl_lock *l, u64 ver)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (!(q->props & RDL_P_BIG) || (ver && ver == q->ver))
+		return;
+	if (rdl_bust(OLD_COPY) && q->ver) {
+		q->ver = ver;
+		return;
+	}
+	l->st = RDL_ST_FETCH;
+	q->need = RDL_NEED_BYTES;
+	rdl_want_read(l);
 }
 
 void rdl_took_ticket(struct rdl_lock *l, struct rdl_acts *acts, u32 ticket)
@@ -343,9 +380,13 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 		break;
 	case RDL_ST_FETCH:
 	case RDL_ST_HELD:
+	case RDL_ST_STORE:
 	case RDL_ST_DDUTY:
 	case RDL_ST_DOUBT:
-		if (!l->users && !l->nq) {
+		/* What only this node has is not given up with the lock; it goes to the home in the next epoch. */
+		if (!l->users && !l->nq && rdl_must_store(l) && !rdl_bust(CLAIM_UNSTORED)) {
+			l->relf = 1;
+		} else if (!l->users && !l->nq) {
 			give_up(l);
 			break;
 		}
@@ -378,6 +419,7 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 	q->hint_node = 0;
 	q->since = 0;
 	q->step = 0;
+	q->need = 0;
 	q->tries = 0;
 	q->asker = 0;
 	q->paused = 0;
@@ -453,6 +495,7 @@ int rdl_queue_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct
 	case RDL_ACT_POST_READ_SLOTS:
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_READ_AREA:
 		l->q.rd = 0;
 		l->q.stale &= ~RDL_STALE_READ;
 		return 0;

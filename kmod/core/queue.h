@@ -27,6 +27,7 @@ void rdl_post_side(struct rdl_lock *l, struct rdl_acts *acts);
 bool rdl_side_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_grant_over(struct rdl_lock *l);
 void rdl_granted(struct rdl_lock *l);
+void rdl_fetch_bytes(struct rdl_lock *l, u64 ver);
 void rdl_took_ticket(struct rdl_lock *l, struct rdl_acts *acts, u32 ticket);
 void rdl_watch(struct rdl_lock *l, struct rdl_acts *acts);
 

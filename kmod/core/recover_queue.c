@@ -6,7 +6,8 @@
  *   order    holders, then waiters by the epoch and ticket they have; new tickets 0, 1, 2, ...
  *   granted  with no holder: the writer at the front, or the run of readers there; with readers holding, the readers
  *            at the front of the waiters
- *   value    the newest of the body's and all claims'
+ *   value    the newest of the body's and all claims'; of a big one, whose bytes are in no claim, the body's, and a
+ *            newer one only as long as its holder lives
  */
 #include "bust.h"
 #include "queue.h"
@@ -89,12 +90,40 @@ static bool owner_died(const struct rdl_recover *r)
 	return r->kind == RDL_KIND_MCS ? rdl_w_mid(r->frozen) : rdl_w_mid(r->frozen) > nx;
 }
 
+/*
+ * A holder that claims a newer version than the body has will store it before anybody else gets the lock. Damaged bytes
+ * stay so until then: should it die, the next recovery must find them so. Another that claims one has been wronged.
+ */
+static void newest_big(struct rdl_recover *r)
+{
+	u64 held = r->ver, others = 0;
+	u16 node;
+
+	for (node = 0; node < RDL_MAX_NODES; node++) {
+		const struct rdl_claim *c = &r->claim[node];
+
+		if (!rdl_has_claimed(r, node))
+			continue;
+		if (c->what == RDL_CLAIM_HOLD && c->mode == RDL_MODE_X && c->ver > held)
+			held = c->ver;
+		else if (c->what != RDL_CLAIM_HOLD && c->ver > others)
+			others = c->ver;
+	}
+	r->wipe = r->body_bad && !held;
+	if (r->wipe || others > held)
+		r->vflags |= RDL_VF_VALUE_INVALID;
+}
+
 static void newest_value(struct rdl_recover *r)
 {
 	u16 node;
 
 	if (r->body_bad)
 		r->ver = 0;
+	if (r->big) {
+		newest_big(r);
+		return;
+	}
 	for (node = 0; node < RDL_MAX_NODES; node++) {
 		const struct rdl_claim *c = &r->claim[node];
 

@@ -68,7 +68,7 @@ static inline bool rdl_slot_valid(u32 seed, u16 node, u32 epoch, u64 slot)
  * @ver: token of the last writer that changed the value
  * @crc: rdl_body_crc(); of zeros it is 0, so fresh memory is a sound body
  * @vflags: RDL_VF_*
- * @value: zero behind its end
+ * @value: zero behind its end; of a big value struct rdl_big, the bytes are behind the board
  * @slot: kind fair: the board, by node id
  */
 struct rdl_body {
@@ -78,6 +78,28 @@ struct rdl_body {
 	u8 value[RDL_VALUE_MAX];
 	__le64 slot[];
 };
+
+/**
+ * struct rdl_big - what stands in the body for a big value
+ * @crc: crc32c of all its bytes, seed 0, so of zeros 0; another than they have: they are damaged
+ *
+ * The body is written when the bytes are there. So its own sum covers them, too, and who changes only flags need not
+ * read them.
+ */
+struct rdl_big {
+	__le32 crc;
+};
+
+static inline u32 rdl_body_big_crc(const struct rdl_body *b)
+{
+	return le32_to_cpu(((const struct rdl_big *)b->value)->crc);
+}
+
+static inline void rdl_body_set_big_crc(struct rdl_body *b, u32 crc)
+{
+	memset(b->value, 0, sizeof(b->value));
+	((struct rdl_big *)b->value)->crc = cpu_to_le32(crc);
+}
 
 static inline u32 rdl_body_crc(const struct rdl_body *b)
 {

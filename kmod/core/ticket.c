@@ -172,7 +172,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_OP]	 = C(op_wait, RESTS | GIVES | B(HELD) | B(WAIT) | B(FETCH) | B(AMBIG)),
 		[RDL_EV_TIMER]	 = C(wake_wait, B(WAIT)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(WAIT) | B(NONE)),
-		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_wait, RESTS | GIVES | B(HELD) | B(WAIT)),
+		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_wait, RESTS | GIVES | B(HELD) | B(FETCH) | B(WAIT)),
 		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, B(WAIT) | B(NONE)),
 		[RDL_EV_LEASE]	 = C(rdl_turn_wake, B(WAIT)),
 		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
@@ -192,17 +192,30 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_REJOIN]	 = IMP(FETCH),
 	},
 	[RDL_ST_HELD] = {
-		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD)),
-		[RDL_EV_REL]	 = C(rdl_turn_release, RESTS | GIVES | B(HELD)),
-		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, RESTS | GIVES | B(HELD)),
-		[RDL_EV_OP]	 = C(rdl_turn_op_idle, RESTS | GIVES | B(HELD)),
-		[RDL_EV_TIMER]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD)),
+		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_REL]	 = C(rdl_turn_release, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_OP]	 = C(rdl_turn_op_idle, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_TIMER]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD) | B(NONE)),
-		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_held, RESTS | GIVES | B(HELD)),
-		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, RESTS | GIVES | B(HELD)),
-		[RDL_EV_LEASE]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD)),
+		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_held, RESTS | GIVES | B(HELD) | B(STORE) | B(FETCH)),
+		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_LEASE]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE)),
 		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
 		[RDL_EV_REJOIN]	 = IMP(HELD),
+	},
+	[RDL_ST_STORE] = {
+		[RDL_EV_ACQ]	 = C(rdl_turn_join, B(STORE) | B(HELD)),
+		[RDL_EV_REL]	 = IMP(STORE),
+		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, B(STORE) | B(HELD)),
+		[RDL_EV_OP]	 = C(rdl_turn_op_store, RESTS | GIVES | B(HELD) | B(STORE)),
+		[RDL_EV_TIMER]	 = C(rdl_turn_wake, B(STORE) | B(HELD)),
+		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(STORE) | B(HELD)),
+		[RDL_EV_REBUILT]	 = IMP(STORE),
+		[RDL_EV_LINK_UP]	 = C(rdl_turn_new_link, B(STORE) | B(HELD)),
+		[RDL_EV_LEASE]	 = C(rdl_turn_wake, B(STORE) | B(HELD)),
+		[RDL_EV_LOSE]	 = C(rdl_lose, B(LOST)),
+		[RDL_EV_REJOIN]	 = IMP(STORE),
 	},
 	[RDL_ST_OWED] = {
 		[RDL_EV_ACQ]	 = C(rdl_turn_join, RESTS | GIVES | B(HELD)),
@@ -259,7 +272,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 };
 
 #define STATES	(B(NONE) | B(WANT) | B(DRAW) | B(TRY) | B(WAIT) | B(FETCH) | B(HELD) | B(OWED) | B(POP) | B(AMBIG) | \
-		 B(LOST))
+		 B(LOST) | B(STORE))
 
 const struct rdl_kind_ops rdl_ticket = {
 	.states = STATES,

@@ -61,13 +61,67 @@ RDL_TURN_CELL(op_fetch)
 
 	if (rdl_side_ended(l, ev, acts))
 		return rdl_turn_go(l, ev, acts);
-	if (ev->op != RDL_ACT_POST_READ_VALUE)
+	if (ev->op != RDL_ACT_POST_READ_VALUE && ev->op != RDL_ACT_POST_READ_AREA)
 		return -EPROTO;
+	/* A GRANT's own flags are newer than those that were written with the value. */
+	if (q->need == RDL_NEED_BYTES)
+		q->vflags |= ev->peer.vflags & RDL_VF_VALUE_INVALID;
+	else
+		q->vflags = ev->peer.vflags & RDL_VF_ALL;
+	l->st = RDL_ST_HELD;
+	if ((q->props & RDL_P_BIG) && ev->op == RDL_ACT_POST_READ_VALUE) {
+		rdl_fetch_bytes(l, ev->peer.ver);
+		return rdl_turn_go(l, ev, acts);
+	}
 	if (q->props & RDL_P_VALUE)
 		rdl_act(acts, RDL_ACT_TAKE);
+	q->need = RDL_NEED_BODY;
 	q->ver = ev->peer.ver;
-	q->vflags = ev->peer.vflags & RDL_VF_ALL;
+	return rdl_turn_go(l, ev, acts);
+}
+
+/* The bytes first, the version behind them: who finds the version, and the sum that goes with it, has all of it. */
+void rdl_store(struct rdl_lock *l, struct rdl_acts *acts)
+{
+	struct rdl_queue *q = &l->q;
+	struct rdl_action *a;
+
+	rdl_act_post(l, acts, RDL_ACT_POST_WRITE_VALUE, 0, 0);
+	a = &acts->a[acts->n - 1];
+	a->peer.ver = q->ver;
+	a->peer.vflags = q->vflags & ~q->noted;
+}
+
+/*
+ * Until it has certainly been written it is written again, on a new link if need be: the old one is dead by then. The
+ * user that waited to share the lock goes on as the writer that it was if anything went wrong.
+ */
+RDL_TURN_CELL(op_store)
+{
+	struct rdl_queue *q = &l->q;
+	bool share = q->step == RDL_STEP_SHARE && l->users, ok = ev->outcome == RDL_OK;
+
+	if (rdl_side_ended(l, ev, acts))
+		return rdl_turn_go(l, ev, acts);
+	if (!l->io)
+		return -EPROTO;
+	l->io = 0;
+	q->step = RDL_STEP_NONE;
+	if (ok || (ev->outcome == RDL_AMBIGUOUS && rdl_bust(STORE_ONCE)))
+		q->dirty = 0;
+	if (ok)
+		l->k = 0;
+	if (ev->outcome == RDL_AMBIGUOUS)
+		l->landing = 1;
+	if (share && ok && rdl_may_post(l, ev)) {
+		rdl_fair_down(l, acts);
+		return rdl_turn_go(l, ev, acts);
+	}
 	l->st = RDL_ST_HELD;
+	if (share)
+		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = ok ? EAGAIN : EHOSTUNREACH;
+	if (ev->outcome == RDL_FAILED)
+		rdl_pause(l, acts);
 	return rdl_turn_go(l, ev, acts);
 }
 

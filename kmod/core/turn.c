@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whose turn it is on this node, for every kind with a queue: what users and waiters of the node do, and the end of
- * every step. A lock that is HELD without a user, CACHED, or OWED is the same lock in three moods; serve() decides
- * anew at each event which it is.
+ * every step. A lock that is HELD without a user, CACHED, OWED, or STORE before the write was posted is the same lock
+ * in four moods; serve() decides anew at each event which it is.
  */
 #include "bust.h"
 #include "fair.h"
@@ -101,15 +101,27 @@ static bool hand_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 	return true;
 }
 
+/* Before another node, or a reader, may have it. */
+static bool store_first(const struct rdl_lock *l)
+{
+	return rdl_must_store(l) && !(rdl_bust(GRANT_UNSTORED) && l->q.hint);
+}
+
 static void serve_writers(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	const struct rdl_queue *q = &l->q;
+	bool local = local_turn(l), down = local && rdl_head(l, ev) == RDL_MODE_S;
 
 	if (l->users)
 		return;
-	if (local_turn(l)) {
+	if ((!local || down) && store_first(l)) {
+		rdl_drop_read(l);
+		l->st = RDL_ST_STORE;
+		return;
+	}
+	if (local) {
 		l->st = RDL_ST_HELD;
-		if (rdl_head(l, ev) == RDL_MODE_S) {
+		if (down) {
 			if (rdl_may_post(l, ev))
 				rdl_fair_down(l, acts);
 		} else if (!lease_low(ev)) {
@@ -131,7 +143,10 @@ static void serve(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 {
 	if (l->st == RDL_ST_WNEXT && l->q.hint)
 		hand_on(l, ev, acts);
-	if ((l->st != RDL_ST_HELD && l->st != RDL_ST_CACHED && l->st != RDL_ST_OWED) || rdl_holds_back(l))
+	if (l->st != RDL_ST_HELD && l->st != RDL_ST_CACHED && l->st != RDL_ST_OWED && l->st != RDL_ST_STORE)
+		return;
+	/* What is being written must not change. */
+	if ((l->st == RDL_ST_STORE && l->io) || rdl_holds_back(l))
 		return;
 	if (l->q.mode == RDL_MODE_S)
 		serve_readers(l, ev, acts);
@@ -179,7 +194,7 @@ static bool can_serve(const struct rdl_lock *l, const struct rdl_event *ev)
 {
 	u8 head = rdl_head(l, ev);
 
-	if (l->frz != RDL_FRZ_RUN || lease_low(ev) || rdl_holds_back(l))
+	if (l->frz != RDL_FRZ_RUN || lease_low(ev) || rdl_holds_back(l) || (l->st == RDL_ST_STORE && l->io))
 		return false;
 	if (l->q.mode == RDL_MODE_S)
 		return head == RDL_MODE_S && readers_turn(l);

@@ -113,6 +113,7 @@ RDL_TURN_CELL(rebuilt_wait)
 	goes_on(l, ev, acts);
 	if (ev->rebuilt.granted) {
 		rdl_granted(l);
+		rdl_fetch_bytes(l, ev->rebuilt.ver);
 	} else {
 		/* Kind mcs: the home has told it who comes next. */
 		if (l->kind == RDL_KIND_MCS)
@@ -133,6 +134,9 @@ RDL_TURN_CELL(rebuilt_held)
 	goes_on(l, ev, acts);
 	l->relf = 0;
 	l->q.fresh = 1;
+	/* Claimed before the value was here. */
+	if (!l->users && !rdl_must_store(l))
+		rdl_fetch_bytes(l, ev->rebuilt.ver);
 	rdl_tell_settled(l, ev, acts);
 	rdl_replay(l, acts);
 	return rdl_turn_go(l, ev, acts);

@@ -81,6 +81,7 @@ struct rdf_addr {
  * struct rdf_op - one operation
  * @done: called exactly once, in softirq or process context, for every op that was taken (rdf_cas() etc. returned 0);
  *   may post again
+ * @index: the owner's, after rdf_op_init(): which of several it is
  * @old: CAS, FAA: the word's value before the operation, host byte order
  * @outcome: set before @done
  * @status: enum ib_wc_status, for messages to people only
@@ -89,6 +90,7 @@ struct rdf_addr {
  */
 struct rdf_op {
 	void (*done)(struct rdf_op *op);
+	u32 index;
 	u64 old;
 	enum rdf_outcome outcome;
 	int status;
@@ -268,12 +270,15 @@ const char *rdf_stat_name(enum rdf_stat stat);
 #define RDF_ACCESS_ATOMIC  BIT(0)	/* REMOTE_READ | REMOTE_ATOMIC, no REMOTE_WRITE: lock words, counter cells */
 #define RDF_ACCESS_DATA    BIT(1)	/* REMOTE_READ | REMOTE_WRITE: boards, value blocks */
 
-/* Physically backed, DMA-able, zeroed; @size is rounded up to pages. */
+#define RDF_MEM_PART	32768	/* bytes: an allocation that does not fail for want of order */
+
+/* Zeroed; @size is rounded up to pages. More than RDF_MEM_PART may be in several places, which no peer can tell. */
 struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size);
 void rdf_mem_free(struct rdf_mem *mem);		/* all its MRs are gone */
 /*
  * The CPU's view. Stores only before the first rdf_mr_reg() of this memory: on rxe a CPU store, and on 6.1 even a
- * failing CAS, races with remote atomics. Loads (READ_ONCE) any time, for dumps only.
+ * failing CAS, races with remote atomics. Loads (READ_ONCE) any time, for dumps only. Not of what is larger than
+ * RDF_MEM_PART.
  */
 void *rdf_mem_va(struct rdf_mem *mem);
 

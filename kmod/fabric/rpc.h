@@ -15,8 +15,9 @@
  * and none is allocated on the way.
  *
  * Why READ and WRITE in pieces of RDF_RPC_DATA bytes, and not by RDMA, which every device can: it would need
- * registrations, and a fence against the processor that stores to the same memory. What locks read and write is a few
- * hundred bytes. As on a device, a piece is read or written in one moment, a longer one is not.
+ * registrations, and a fence against the processor that stores to the same memory. What most locks read and write is a
+ * few hundred bytes; a value of 64 KiB takes 128 requests. As on a device, a piece is read or written in one moment, a
+ * longer one is not.
  *
  * There is no checksum: the device's own covers what an atomic of a device would carry.
  */

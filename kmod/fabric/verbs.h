@@ -150,9 +150,10 @@ struct rdf_dom {
 /* Memory at a home. Immutable but for @nr_mrs, and @synced until somebody has a right. */
 struct rdf_mem {
 	struct rdf_dom *dom;
-	void *va;
+	void *va;		/* nic: NULL if it is in several places */
 	size_t size;
-	struct scatterlist sg;	/* nic */
+	struct sg_table sg;	/* nic: where it is */
+	int nr_mapped;		/* nic: parts of @sg as the device sees them */
 	bool synced;		/* nic: the device sees what the processor wrote; set at the first registration */
 	atomic_t nr_mrs;	/* for the check at the end only */
 };

@@ -12,6 +12,55 @@
 #include "rpc.h"
 #include "verbs.h"
 
+static void rdf_mem_put_parts(struct rdf_mem *mem)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sgtable_sg(&mem->sg, sg, i)
+		if (sg_page(sg))
+			free_pages_exact(sg_virt(sg), sg->length);
+	sg_free_table(&mem->sg);
+}
+
+/* Pages, not vmalloc: rxe uses the kernel address of what it is given. */
+static int rdf_mem_get_nic(struct rdf_mem *mem)
+{
+	unsigned int nr = DIV_ROUND_UP(mem->size, RDF_MEM_PART), i;
+	size_t left = mem->size;
+	struct scatterlist *sg;
+	void *va;
+
+	if (sg_alloc_table(&mem->sg, nr, GFP_KERNEL))
+		return -ENOMEM;
+	for_each_sgtable_sg(&mem->sg, sg, i) {
+		size_t len = min_t(size_t, left, RDF_MEM_PART);
+
+		va = alloc_pages_exact(len, GFP_KERNEL | __GFP_ZERO);
+		if (!va)
+			goto put;
+		sg_set_buf(sg, va, len);
+		left -= len;
+	}
+	mem->nr_mapped = ib_dma_map_sg(mem->dom->dev->ib, mem->sg.sgl, nr, DMA_BIDIRECTIONAL);
+	if (mem->nr_mapped <= 0)
+		goto put;
+	if (nr == 1)
+		mem->va = sg_virt(mem->sg.sgl);
+	return 0;
+
+put:
+	rdf_mem_put_parts(mem);
+	return -ENOMEM;
+}
+
+/* Only processors look at it. */
+static int rdf_mem_get_rpc(struct rdf_mem *mem)
+{
+	mem->va = kvzalloc(mem->size, GFP_KERNEL);
+	return mem->va ? 0 : -ENOMEM;
+}
+
 struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size)
 {
 	struct ib_device *ib = dom->dev->ib;
@@ -26,36 +75,41 @@ struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size)
 		return ERR_PTR(-ENOMEM);
 	mem->dom = dom;
 	mem->size = size;
-	/* Pages, not vmalloc: rxe uses the kernel address of what it is given. */
-	mem->va = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO);
-	if (!mem->va)
-		goto free;
-	if (rpc)
-		return mem;
-	sg_init_one(&mem->sg, mem->va, size);
-	if (ib_dma_map_sg(ib, &mem->sg, 1, DMA_BIDIRECTIONAL) != 1)
-		goto free_pages;
+	if (rpc ? rdf_mem_get_rpc(mem) : rdf_mem_get_nic(mem)) {
+		kfree(mem);
+		return ERR_PTR(-ENOMEM);
+	}
 	return mem;
-
-free_pages:
-	free_pages_exact(mem->va, size);
-free:
-	kfree(mem);
-	return ERR_PTR(-ENOMEM);
 }
 
 void rdf_mem_free(struct rdf_mem *mem)
 {
 	WARN_ON(atomic_read(&mem->nr_mrs));
-	if (mem->dom->backend == RDL_BACKEND_NIC)
-		ib_dma_unmap_sg(mem->dom->dev->ib, &mem->sg, 1, DMA_BIDIRECTIONAL);
-	free_pages_exact(mem->va, mem->size);
+	if (mem->dom->backend == RDL_BACKEND_NIC) {
+		ib_dma_unmap_sg(mem->dom->dev->ib, mem->sg.sgl, mem->sg.orig_nents, DMA_BIDIRECTIONAL);
+		rdf_mem_put_parts(mem);
+	} else {
+		kvfree(mem->va);
+	}
 	kfree(mem);
 }
 
 void *rdf_mem_va(struct rdf_mem *mem)
 {
 	return mem->va;
+}
+
+/* What the processor wrote before anybody had a right; later, that would be older than what the device wrote. */
+static void rdf_mem_sync(struct rdf_mem *mem)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (mem->synced)
+		return;
+	for_each_sg(mem->sg.sgl, sg, mem->nr_mapped, i)
+		ib_dma_sync_single_for_device(mem->dom->dev->ib, sg_dma_address(sg), sg_dma_len(sg), DMA_BIDIRECTIONAL);
+	mem->synced = true;
 }
 
 static int rdf_mr_reg_nic(struct rdf_mr *mr)
@@ -69,17 +123,14 @@ static int rdf_mr_reg_nic(struct rdf_mr *mr)
 	if (IS_ERR(mr->ib))
 		return PTR_ERR(mr->ib);
 	/* PAGE_SIZE always: rxe had other sizes wrong for long. */
-	n = ib_map_mr_sg(mr->ib, &mem->sg, 1, NULL, PAGE_SIZE);
-	if (n != 1) {
+	n = ib_map_mr_sg(mr->ib, mem->sg.sgl, mem->nr_mapped, NULL, PAGE_SIZE);
+	if (n != mem->nr_mapped) {
 		err = n < 0 ? n : -EINVAL;
 		goto dereg;
 	}
 	/* Peers learn where it begins; with rxe that would be an address of this kernel. */
 	mr->ib->iova = PAGE_SIZE;
-	/* What the processor wrote before anybody had a right; later, that would be older than what the device wrote. */
-	if (!mem->synced)
-		ib_dma_sync_single_for_device(dom->dev->ib, sg_dma_address(&mem->sg), mem->size, DMA_BIDIRECTIONAL);
-	mem->synced = true;
+	rdf_mem_sync(mem);
 	/*
 	 * The key's low byte is ours; an unpredictable one makes a stale key of a freed MR a little less likely to fit.
 	 */

@@ -109,6 +109,7 @@ struct xmsg {
 };
 
 #define X_MSG_QUERY	0xff
+#define X_TORN		(~0ull)
 
 /* Between nodes; in no order. */
 struct xpeer {
@@ -122,7 +123,7 @@ struct xpeer {
 enum xop_state {
 	XOP_NONE,
 	XOP_POSTED,	/* may land */
-	XOP_HALF,	/* the value has landed, the FAA behind it has not; half of the word is read */
+	XOP_HALF,	/* the value has landed, the FAA behind it has not; half of the word is read; of a big value */
 	XOP_LANDED,	/* completion to come */
 	XOP_DROPPED,	/* never lands, completion to come */
 	XOP_LATE,	/* completed as ambiguous, may still land */
@@ -224,6 +225,7 @@ struct xworld {
 	u64 word;
 	u64 last_token, last_x;	/* greatest one given, greatest exclusive one */
 	u64 ver, newest;	/* of the value in the body; of the value that was last written */
+	u64 bytes, sum;		/* of a big value: of which version they are (or X_TORN), and for which the sum is */
 	u64 slot[XN];		/* as in struct xop */
 	struct xpeer peer[XP];
 	u32 vflags;

@@ -391,6 +391,8 @@ void x_perform(struct xworld *w, int n, const struct rdl_acts *acts, const struc
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
 	case RDL_ACT_POST_WRITE_SLOT:
+	case RDL_ACT_POST_READ_AREA:
+	case RDL_ACT_POST_WRITE_VALUE:
 		post(w, n, a, ev->flags);
 		break;
 	case RDL_ACT_DELIVER:

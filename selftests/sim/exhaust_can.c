@@ -96,8 +96,9 @@ static void operation(struct list *l, const struct xnode *node, int n)
 		may(l, XS_DONE, n, RDL_OK);
 	if (op->broken || op->st == XOP_DROPPED) {
 		may(l, XS_DONE, n, RDL_AMBIGUOUS);
-		/* Also behind a value that has landed. */
-		if (op->st == XOP_POSTED || op->st == XOP_DROPPED || (op->st == XOP_HALF && op->arg & RDL_POST_VALUE))
+		/* Also behind a value that has landed; the last pieces of a big one may never have been sent. */
+		if (op->st == XOP_POSTED || op->st == XOP_DROPPED ||
+		    (op->st == XOP_HALF && (op->arg & RDL_POST_VALUE || op->type == RDL_ACT_POST_WRITE_VALUE)))
 			may(l, XS_DONE, n, RDL_FAILED);
 		return;
 	}

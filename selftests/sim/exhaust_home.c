@@ -82,6 +82,8 @@ static struct rdl_recover *rec_build(struct xworld *w)
 	rec.settled = w->rec.settled;
 	rec.ver = w->ver;
 	rec.vflags = w->vflags;
+	rec.big = !!(x_cfg.props & RDL_P_BIG);
+	rec.body_bad = w->bytes != w->sum;
 	return &rec;
 }
 
@@ -111,6 +113,10 @@ static void rebuild_body(struct xworld *w, const struct rdl_recover *r)
 
 	w->ver = r->ver;
 	w->vflags = r->vflags;
+	if (r->wipe) {
+		w->bytes = 0;
+		w->sum = 0;
+	}
 	if ((x_cfg.props & RDL_P_VALUE) && w->ver != w->newest && !(w->vflags & RDL_VF_VALUE_INVALID) &&
 	    !newest_held(w, r))
 		x_fail(w, "the value is lost in a recovery, and nobody is told");
@@ -324,6 +330,8 @@ void x_home_restart(struct xworld *w)
 	w->ver = 0;
 	w->vflags = 0;
 	w->newest = 0;
+	w->bytes = 0;
+	w->sum = 0;
 	memset(w->slot, 0, sizeof(w->slot));
 	/* They are between incarnations that are over. */
 	memset(w->peer, 0, sizeof(w->peer));

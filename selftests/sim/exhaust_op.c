@@ -122,6 +122,15 @@ void x_op_post(struct xworld *w, int n, const struct rdl_action *a)
 			op->vflags = a->peer.vflags;
 		}
 		break;
+	case RDL_ACT_POST_WRITE_VALUE:
+		op->ver = node->copy;
+		op->vflags = a->peer.vflags;
+		if (a->peer.ver != node->copy)
+			x_fail(w, "node %d names another version than it writes", n);
+		break;
+	case RDL_ACT_POST_READ_AREA:
+		node->copy = 0;
+		break;
 	case RDL_ACT_POST_WRITE_SLOT:
 		if (x_slot_full(n, x_slot_strip(a->val)) != a->val)
 			x_fail(w, "node %d writes a slot that does not pass the check", n);
@@ -196,6 +205,12 @@ void x_op_land(struct xworld *w, int n)
 		x_say("home: node %d's value lands, version %llx", n, (unsigned long long)w->ver);
 		return;
 	}
+	/* The pieces of a big value land one by one, the body behind them. */
+	if (op->type == RDL_ACT_POST_WRITE_VALUE && (op->st == XOP_POSTED || op->st == XOP_LATE)) {
+		w->bytes = X_TORN;
+		op->st = op->st == XOP_LATE ? XOP_LATE_HALF : XOP_HALF;
+		return;
+	}
 	/* A READ of the word may tear against atomics: one half of it is read now, the other later. */
 	if (op->type == RDL_ACT_POST_READ_WORD && (op->st == XOP_POSTED || op->st == XOP_LATE)) {
 		op->old = w->word & 0xffffffffull;
@@ -212,6 +227,19 @@ void x_op_land(struct xworld *w, int n)
 		break;
 	case RDL_ACT_POST_READ_WORD:
 		op->old |= w->word & ~0xffffffffull;
+		break;
+	case RDL_ACT_POST_READ_AREA:
+		op->ver = w->bytes == w->sum ? w->ver : 0;
+		op->vflags = w->vflags | (w->bytes == w->sum ? 0 : RDL_VF_VALUE_INVALID);
+		break;
+	case RDL_ACT_POST_WRITE_VALUE:
+		w->bytes = op->ver;
+		w->sum = op->ver;
+		w->ver = op->ver;
+		w->vflags = op->vflags;
+		op->ver = 0;
+		op->vflags = 0;
+		x_say("home: node %d's value lands", n);
 		break;
 	case RDL_ACT_POST_WRITE_SLOT:
 		w->slot[n] = op->val;

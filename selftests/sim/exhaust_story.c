@@ -61,6 +61,10 @@ static bool set_value(const char *name, size_t len, const char *value)
 		x_cfg.props |= v ? RDL_P_VALUE : 0;
 		return true;
 	}
+	if (len == 3 && !memcmp(name, "big", 3)) {
+		x_cfg.props |= v ? RDL_P_VALUE | RDL_P_BIG : 0;
+		return true;
+	}
 	if (len == 4 && !memcmp(name, "kind", 4)) {
 		size_t n = strcspn(value, " ");
 

@@ -138,11 +138,35 @@ static void count(struct world *w, u8 type)
 		w->did.atomics++;
 		break;
 	case RDL_ACT_POST_WRITE_SLOT:
+	case RDL_ACT_POST_WRITE_VALUE:
 		w->did.writes++;
 		break;
 	default:
 		w->did.reads++;
 	}
+}
+
+/* In pieces, and the body before (READ) or behind (WRITE) them. What is read into is no version any more. */
+static void fill_big(struct world *w, struct op *op, int lock, const struct rdl_action *a)
+{
+	struct rdl_body *body = (struct rdl_body *)op->body;
+	struct agent *agent = &w->node[op->node].agent[lock];
+	int i;
+
+	op->parts += BIG_PIECES;
+	if (a->type == RDL_ACT_POST_READ_AREA) {
+		agent->copy = 0;
+		return;
+	}
+	op->sort = OP_WORD;
+	if (a->peer.ver != agent->copy)
+		violation(w, "lock %d: node %d names another version than it writes", lock, op->node);
+	for (i = 0; i < BIG_PIECES; i++)
+		op->area[i] = cpu_to_le64(agent->copy);
+	body->ver = cpu_to_le64(a->peer.ver);
+	body->vflags = cpu_to_le32(a->peer.vflags);
+	rdl_body_set_big_crc(body, rdl_crc32c(0, op->area, sizeof(op->area)));
+	body->crc = cpu_to_le32(rdl_body_crc(body));
 }
 
 static void op_fill(struct world *w, struct op *op, int lock, const struct rdl_action *a)
@@ -161,6 +185,10 @@ static void op_fill(struct world *w, struct op *op, int lock, const struct rdl_a
 	if (a->type == RDL_ACT_POST_WRITE_SLOT) {
 		op->sort = OP_SLOT;
 		memcpy(&op->val, &slot, sizeof(slot));
+	}
+	if (a->type == RDL_ACT_POST_READ_AREA || a->type == RDL_ACT_POST_WRITE_VALUE) {
+		fill_big(w, op, lock, a);
+		return;
 	}
 	if (a->type != RDL_ACT_POST_CAS && a->type != RDL_ACT_POST_FAA)
 		return;
@@ -287,7 +315,9 @@ static void orphans(struct world *w, struct op **ops, int n, bool anybody)
 		}
 		if (i > stop || (i == stop && (op->part || chance(w, 70))))
 			op->stopped = true;
-		if (i >= stop && op->stopped && (!op->part || op->value) && failed)
+		/* The last pieces of a big value may never have been sent, whatever became of the first. */
+		if (i >= stop && op->stopped && failed &&
+		    (!op->part || op->value || op->type == RDL_ACT_POST_WRITE_VALUE))
 			op->outcome = RDL_FAILED;
 		if (i >= landed && !op->stopped && late) {
 			land += rnd(w, 3 * w->cfg.lease);

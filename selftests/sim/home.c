@@ -33,7 +33,7 @@ void home_opened(struct world *w, int node, int lock, u32 req)
 	p->body = cpu_to_le64(queue ? 0x100000 + 0x10000 * lock : 0);
 	p->body_rkey = cpu_to_le32(queue);
 	p->slots = cpu_to_le16(h->kind == RDL_KIND_FAIR ? w->cfg.nodes : 0);
-	p->value_size = cpu_to_le16(h->props & RDL_P_VALUE ? 8 : 0);
+	p->value_size = cpu_to_le32(h->props & RDL_P_BIG ? BIG_SIZE : h->props & RDL_P_VALUE ? 8 : 0);
 	send_to_node(w, w->home.sess[node].link, &b.msg);
 }
 

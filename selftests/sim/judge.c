@@ -256,6 +256,8 @@ static bool asleep(const struct world *w, const struct rdl_lock *l, u32 f)
 {
 	if (!(f & RDL_F_LINK) || l->frz != RDL_FRZ_RUN || l->is_void || l->armed || l->landing)
 		return false;
+	if (l->st == RDL_ST_STORE)
+		return !l->io;
 	if (l->kind == RDL_KIND_FAIR || l->kind == RDL_KIND_TICKET)
 		return l->st == RDL_ST_OWED || l->st == RDL_ST_WANT;
 	/* Past the limit only the rebuild helps, which was asked for. */

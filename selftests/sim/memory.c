@@ -86,6 +86,29 @@ static void *place(struct world *w, const struct op *op, u32 *len)
 	}
 }
 
+/* A piece of a big value: true. The body is left to the caller, as part 0 or 1. */
+static bool land_piece(struct world *w, struct op *op, u8 *part, u8 *pieces)
+{
+	struct agent *a = &w->node[op->node].agent[op->lock];
+	struct home_lock *h = &w->home.lock[op->lock];
+	u8 of_body = op->parts - BIG_PIECES;
+
+	*pieces = of_body;
+	if (op->type == RDL_ACT_POST_READ_AREA) {
+		if (*part < of_body)
+			return false;
+		if (a->op[OP_READ] == op)
+			a->area[*part - of_body] = h->area[*part - of_body];
+		return true;
+	}
+	if (*part >= BIG_PIECES) {
+		*part -= BIG_PIECES;
+		return false;
+	}
+	h->area[*part] = op->area[*part];
+	return true;
+}
+
 void land(struct world *w, struct op *op)
 {
 	struct agent *a = &w->node[op->node].agent[op->lock];
@@ -98,6 +121,9 @@ void land(struct world *w, struct op *op)
 		land_word(w, op);
 		return;
 	}
+	if ((op->type == RDL_ACT_POST_READ_AREA || op->type == RDL_ACT_POST_WRITE_VALUE) &&
+	    land_piece(w, op, &part, &pieces))
+		return;
 	home = place(w, op, &len);
 	if (op->cut >= len)
 		op->cut = 1 + op->cut % (len - 1);
@@ -112,6 +138,7 @@ void land(struct world *w, struct op *op)
 	case RDL_ACT_POST_READ_SLOTS:
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
+	case RDL_ACT_POST_READ_AREA:
 		/* One of an old link reads for nobody. */
 		if (a->op[OP_READ] == op)
 			memcpy(a->in + from, home + from, to - from);

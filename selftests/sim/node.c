@@ -29,6 +29,13 @@ u64 value_of(const u8 *bytes)
 	return value;
 }
 
+bool body_is_bad(const struct rdl_body *body, const __le64 *area)
+{
+	if (rdl_body_crc(body) != le32_to_cpu(body->crc))
+		return true;
+	return area && rdl_crc32c(0, area, BIG_PIECES * sizeof(*area)) != rdl_body_big_crc(body);
+}
+
 void header(struct world *w, int n, struct rdl_msg *msg, u8 type, int lock, u32 epoch)
 {
 	memset(msg, 0, MAX_MSG);
@@ -62,7 +69,7 @@ static void send_claim(struct world *w, int n, int lock, const struct rdl_action
 	header(w, n, &b.msg, RDL_MSG_CLAIM, lock, a->epoch);
 	rdl_msg_put_claim(&b.msg, &a->claim);
 	p = rdl_msg_payload(&b.msg);
-	if (a->claim.ver)
+	if (a->claim.ver && !(agent->core.q.props & RDL_P_BIG))
 		memcpy(p->value, &agent->copy, sizeof(agent->copy));
 	send_to_home(w, n, &b.msg);
 }
@@ -96,7 +103,7 @@ static void send_peer(struct world *w, int n, int lock, u8 type, const struct rd
 	header(w, n, &b.msg, type, lock, a->epoch);
 	rdl_msg_put_peer(&b.msg, n, &peer);
 	p = rdl_msg_payload(&b.msg);
-	if (type == RDL_MSG_GRANT)
+	if (type == RDL_MSG_GRANT && !(agent->core.q.props & RDL_P_BIG))
 		memcpy(p->value, &agent->copy, sizeof(agent->copy));
 	trace(w, "node %d: lock %d: %s to node %u, ticket %u", n, lock, rdl_msg_name(type), to, ticket);
 	send_to_peer(w, n, to, &b.msg);
@@ -203,6 +210,8 @@ static void perform(struct world *w, int n, int lock, const struct rdl_acts *act
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
 	case RDL_ACT_POST_WRITE_SLOT:
+	case RDL_ACT_POST_READ_AREA:
+	case RDL_ACT_POST_WRITE_VALUE:
 		do_post(w, n, lock, act, ev->flags);
 		break;
 	case RDL_ACT_DELIVER:
@@ -367,6 +376,15 @@ static u64 was_read(struct world *w, const struct op *op, struct rdl_event *ev)
 		ev->peer.ver = le64_to_cpu(body->ver);
 		ev->peer.vflags = le32_to_cpu(body->vflags) & RDL_VF_ALL;
 		return value_of(body->value);
+	case RDL_ACT_POST_READ_AREA:
+		if (!body_is_bad(body, NULL))
+			ev->peer.vflags = le32_to_cpu(body->vflags) & RDL_VF_ALL;
+		if (body_is_bad(body, a->area)) {
+			ev->peer.vflags |= RDL_VF_VALUE_INVALID;
+			break;
+		}
+		ev->peer.ver = le64_to_cpu(body->ver);
+		return le64_to_cpu(a->area[0]);
 	}
 	return 0;
 }

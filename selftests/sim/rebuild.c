@@ -35,9 +35,32 @@ static void body_load(struct home_lock *h, int lock)
 	struct rdl_recover *r = &h->rec;
 
 	r->seed = rdl_slot_seed(0, lock);
-	r->body_bad = rdl_body_crc(body) != le32_to_cpu(body->crc);
+	r->big = !!(h->props & RDL_P_BIG);
+	r->body_bad = body_is_bad(body, r->big ? h->area : NULL);
 	r->ver = le64_to_cpu(body->ver);
-	r->vflags = r->body_bad ? 0 : le32_to_cpu(body->vflags) & RDL_VF_ALL;
+	r->vflags = body_is_bad(body, NULL) ? 0 : le32_to_cpu(body->vflags) & RDL_VF_ALL;
+}
+
+/* The bytes stay where they are; damaged ones stay damaged, or are wiped out. */
+static void big_store(struct home_lock *h)
+{
+	struct rdl_body *body = (struct rdl_body *)h->body;
+	struct rdl_recover *r = &h->rec;
+
+	if (r->wipe)
+		memset(h->area, 0, sizeof(h->area));
+	if (r->body_bad)
+		rdl_body_set_big_crc(body, rdl_crc32c(0, h->area, sizeof(h->area)) ^ !r->wipe);
+}
+
+/* Which one it is at the home; of damaged bytes none. */
+static u64 value_at_home(const struct home_lock *h)
+{
+	const struct rdl_body *body = (const struct rdl_body *)h->body;
+
+	if (!(h->props & RDL_P_BIG))
+		return value_of(body->value);
+	return body_is_bad(body, h->area) ? 0 : le64_to_cpu(h->area[0]);
 }
 
 /*
@@ -67,18 +90,20 @@ static void body_store(struct world *w, int lock)
 	u32 before = le32_to_cpu(body->vflags);
 	int n;
 
-	if (r->value_from)
+	if (r->big)
+		big_store(h);
+	else if (r->value_from)
 		memcpy(body->value, &h->claimed[r->value_from - 1], sizeof(h->claimed[0]));
 	else if (r->body_bad)
 		memset(body->value, 0, sizeof(body->value));
 	body->ver = cpu_to_le64(r->ver);
 	body->vflags = cpu_to_le32(r->vflags);
 	body->crc = cpu_to_le32(rdl_body_crc(body));
-	if ((h->props & RDL_P_VALUE) && value_of(body->value) != h->newest && !(r->vflags & RDL_VF_VALUE_INVALID) &&
+	if ((h->props & RDL_P_VALUE) && value_at_home(h) != h->newest && !(r->vflags & RDL_VF_VALUE_INVALID) &&
 	    !newest_held(w, lock))
 		violation(w, "lock %d: the value is lost in a recovery, and nobody is told", lock);
 	if (r->vflags & ~before & (h->props & RDL_P_ROBUST ? RDL_VF_VALUE_INVALID : RDL_VF_OWNER_DIED))
-		h->newest = value_of(body->value);
+		h->newest = value_at_home(h);
 	for (n = 0; n < w->cfg.nodes; n++)
 		h->slot[n] = cpu_to_le64(rdl_recover_slot(r, n));
 }
@@ -96,7 +121,8 @@ static void tell(struct world *w, int node, int lock)
 	b.msg.epoch = cpu_to_le32(h->epoch);
 	rdl_msg_put_rebuilt(&b.msg, &h->rec.reply[node]);
 	p = rdl_msg_payload(&b.msg);
-	memcpy(p->value, ((struct rdl_body *)h->body)->value, sizeof(p->value));
+	if (!(h->props & RDL_P_BIG))
+		memcpy(p->value, ((struct rdl_body *)h->body)->value, sizeof(p->value));
 	send_to_node(w, w->home.sess[node].link, &b.msg);
 	if (chance(w, 5))
 		send_to_node(w, w->home.sess[node].link, &b.msg);

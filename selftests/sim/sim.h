@@ -25,6 +25,10 @@
 #define MAX_OPS		(1 << 16)
 #define MAX_MSG		(sizeof(struct rdl_msg) + sizeof(struct rdl_msg_claim))	/* and REBUILT, the longest */
 
+/* A big value: so many words, each says who wrote it. */
+#define BIG_PIECES	3
+#define BIG_SIZE	(RDL_VALUE_MAX + 1)	/* what the messages say */
+
 #define US		1000ull
 #define MS		1000000ull
 #define NEVER		(~0ull)
@@ -131,6 +135,7 @@ struct op {
 	u32 cut;		/* where a part ends and the next begins, bytes */
 	u64 cmp, val, old;
 	u8 body[sizeof(struct rdl_body)];
+	__le64 area[BIG_PIECES];
 };
 
 int link_new(struct world *w, int node);
@@ -195,6 +200,7 @@ struct agent {
 	u64 drawn;		/* when its ticket was taken */
 	u64 granted, failed, worst;	/* worst: longest wait */
 	u8 in[sizeof(struct rdl_body) + 8 * MAX_NODES];	/* what is being read */
+	__le64 area[BIG_PIECES];
 };
 
 enum session_state {
@@ -236,6 +242,7 @@ void feed_type(struct world *w, int n, int lock, u8 type);
 void header(struct world *w, int n, struct rdl_msg *msg, u8 type, int lock, u32 epoch);
 void send_plain(struct world *w, int n, u8 type, int lock, u32 epoch, u32 arg);
 u64 value_of(const u8 *bytes);
+bool body_is_bad(const struct rdl_body *body, const __le64 *area);	/* @area: NULL, or of a big value */
 
 /* ---- user.c ---- */
 
@@ -298,6 +305,7 @@ struct home_lock {
 	u64 recoveries;
 	u64 claimed[MAX_NODES];	/* the values that came with the claims */
 	u8 body[sizeof(struct rdl_body)];
+	__le64 area[BIG_PIECES];
 	__le64 slot[MAX_NODES];
 	/* A round of questions; 0: none. */
 	u64 asked;

@@ -228,10 +228,16 @@ static void orphan_lands(struct small *w, int i)
 	struct small_op op = node->orphan[0];
 
 	memmove(&node->orphan[0], &node->orphan[1], --node->norphans * sizeof(op));
-	if (percent(w, 70))
+	if (percent(w, 70)) {
 		small_land(w, i, &op);
-	else
+		/* There is more of it, which may land, too. */
+		if (!op.landed) {
+			memmove(&node->orphan[1], &node->orphan[0], node->norphans++ * sizeof(op));
+			node->orphan[0] = op;
+		}
+	} else {
 		node->norphans = 0;	/* a queue pair that stops, stops for good */
+	}
 }
 
 static int first_unlanded(const struct small_node *node)
@@ -434,6 +440,8 @@ static void choose(struct small *w)
 	w->n = 2 + small_rnd(w, SMALL_NODES - 1);
 	w->requests = 4 + small_rnd(w, 20);
 	w->props = small_rnd(w, 4);
+	if ((w->props & RDL_P_VALUE) && percent(w, 40))
+		w->props |= RDL_P_BIG;
 	w->quiet = true;
 	w->slow = percent(w, 30) ? 95 : percent(w, 50) ? 50 : 0;
 	for (f = 0; f < SMALL_FAULTS; f++)

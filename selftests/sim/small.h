@@ -15,8 +15,10 @@
 #define SMALL_HOME	24	/* messages between a node and the home */
 #define SMALL_PEER	64	/* messages between nodes */
 
+#define SMALL_TORN	(~0ull)
+
 struct small_op {
-	u8 type, arg, landed;
+	u8 type, arg, landed, half;	/* half: of a big value */
 	u64 cmp, val, old, ver;
 	u32 vflags;
 	__le64 slots[SMALL_NODES];
@@ -70,6 +72,7 @@ struct small {
 	u64 word, before;	/* and what it was before the last change */
 	u64 ver;
 	u32 vflags;
+	u64 bytes, sum;		/* of a big value: their version (or SMALL_TORN), and that of the sum */
 	u64 slot[SMALL_NODES];
 	u32 epoch;
 	bool recovering, need;

@@ -8,6 +8,11 @@ void small_land(struct small *w, int i, struct small_op *op)
 	u64 before = w->word;
 	int n;
 
+	if (op->type == RDL_ACT_POST_WRITE_VALUE && !op->half) {
+		op->half = 1;
+		w->bytes = SMALL_TORN;
+		return;
+	}
 	op->landed = 1;
 	if ((op->type == RDL_ACT_POST_FAA || op->type == RDL_ACT_POST_CAS) && (op->arg & RDL_POST_VALUE)) {
 		w->ver = op->ver;
@@ -37,6 +42,16 @@ void small_land(struct small *w, int i, struct small_op *op)
 		break;
 	case RDL_ACT_POST_WRITE_SLOT:
 		w->slot[i] = op->val;
+		break;
+	case RDL_ACT_POST_READ_AREA:
+		op->ver = w->bytes == w->sum ? w->ver : 0;
+		op->vflags = w->vflags | (w->bytes == w->sum ? 0 : RDL_VF_VALUE_INVALID);
+		break;
+	case RDL_ACT_POST_WRITE_VALUE:
+		w->bytes = op->ver;
+		w->sum = op->ver;
+		w->ver = op->ver;
+		w->vflags = op->vflags;
 		break;
 	}
 	if (w->word != before)
@@ -113,7 +128,13 @@ void small_try_finish(struct small *w)
 		return;
 	w->rec.ver = w->ver;
 	w->rec.vflags = w->vflags;
+	w->rec.big = !!(w->props & RDL_P_BIG);
+	w->rec.body_bad = w->bytes != w->sum;
 	rdl_recover_finish(&w->rec);
+	if (w->rec.wipe) {
+		w->bytes = 0;
+		w->sum = 0;
+	}
 	w->recovering = false;
 	w->settled = 0;
 	w->epoch++;

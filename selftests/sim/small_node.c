@@ -137,6 +137,10 @@ static void op_posted(struct small *w, int i, const struct rdl_action *a)
 	op->val = a->val;
 	op->ver = node->copy;
 	op->vflags = a->peer.vflags;
+	if (a->type == RDL_ACT_POST_WRITE_VALUE && a->peer.ver != node->copy)
+		small_wrong(w, "node %d names another version than it writes", i);
+	if (a->type == RDL_ACT_POST_READ_AREA)
+		node->copy = 0;
 }
 
 static void to_peer(struct small *w, int i, u8 type, const struct rdl_action *a, u16 dst, u32 ticket)
@@ -248,6 +252,8 @@ static void act_on(struct small *w, int i, const struct rdl_acts *acts, const st
 	case RDL_ACT_POST_READ_VALUE:
 	case RDL_ACT_POST_READ_WORD:
 	case RDL_ACT_POST_WRITE_SLOT:
+	case RDL_ACT_POST_READ_AREA:
+	case RDL_ACT_POST_WRITE_VALUE:
 		op_posted(w, i, a);
 		break;
 	case RDL_ACT_DELIVER:

@@ -126,8 +126,9 @@ static void sample(struct rdl_msg *m, u8 type)
 		if (p->kind != RDL_KIND_SPIN) {
 			p->body = cpu_to_le64(8 * (1 + (u64)bits(30)));
 			p->slots = cpu_to_le16(p->kind == RDL_KIND_FAIR ? 64 : 0);
-			p->value_size = cpu_to_le16(rnd(&dice, RDL_VALUE_MAX + 1));
+			p->value_size = cpu_to_le32(rnd(&dice, bits(1) ? RDL_VALUE_MAX + 1 : RDL_BIG_MAX + 1));
 			p->props = p->value_size ? RDL_P_VALUE : 0;
+			p->props |= le32_to_cpu(p->value_size) > RDL_VALUE_MAX ? RDL_P_BIG : 0;
 		}
 		m->epoch = cpu_to_le32(rdl_epoch(1, 0));
 		break;
@@ -254,7 +255,7 @@ static const char *opened(u64 seed)
 			if (i == 2)
 				p->slots = cpu_to_le16(kind == RDL_KIND_FAIR ? 0 : 16);
 			if (i == 3)
-				p->value_size = cpu_to_le16(8);
+				p->value_size = cpu_to_le32(8);
 			rdl_msg_seal(&b.msg, 0);
 			wrong(!rdl_msg_check(&b.msg, len) != !i, "OPENED of a kind with what another has");
 		}
@@ -267,6 +268,14 @@ static const char *opened(u64 seed)
 		p->props |= RDL_P_ROBUST;
 		rdl_msg_seal(&b.msg, 0);
 		wrong(rdl_msg_check(&b.msg, len), "a death told of a robust lock");
+		p->vflags = 0;
+		for (i = 0; i < 4; i++) {
+			p->value_size = cpu_to_le32(i < 2 ? RDL_VALUE_MAX : i < 3 ? RDL_BIG_MAX : RDL_BIG_MAX + 1);
+			p->props = RDL_P_VALUE | (i & 1 || i == 2 ? RDL_P_BIG : 0);
+			rdl_msg_seal(&b.msg, 0);
+			wrong(!rdl_msg_check(&b.msg, len) != (i == 0 || i == 2),
+			      "a big value, or one that is none");
+		}
 	}
 	return first_wrong;
 }
@@ -347,7 +356,7 @@ static void usable(const struct rdl_msg *m)
 
 		wrong(!m->arg && le64_to_cpu(p->addr) % 8, "misaligned word");
 		wrong(!m->arg && le64_to_cpu(p->body) % 8, "misaligned body");
-		wrong(le16_to_cpu(p->slots) > RDL_MAX_NODES || le16_to_cpu(p->value_size) > RDL_VALUE_MAX, "sizes");
+		wrong(le16_to_cpu(p->slots) > RDL_MAX_NODES || le32_to_cpu(p->value_size) > RDL_BIG_MAX, "sizes");
 		break;
 	}
 	case RDL_MSG_WELCOME: {

@@ -250,6 +250,9 @@ static void kinds(struct world *w, u8 wanted)
 		struct home_lock *h = &w->home.lock[i];
 		u8 props = rnd(w, 4) | (chance(w, 35) ? RDL_P_ROBUST : 0);
 
+		if ((props & RDL_P_VALUE) && chance(w, 40))
+			props |= RDL_P_BIG;
+
 		if (mixed && i)
 			kind = 1 + rnd(w, RDL_NR_KINDS - 1);
 		h->kind = wanted ? wanted : kind;

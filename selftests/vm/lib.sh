@@ -225,6 +225,43 @@ in_turn()
 	done
 }
 
+# big_death: node 1 dies while both write a value of 64 KiB.
+big_death()
+{
+	local limit=60 load
+
+	plan 3
+	[ "$NODE" = 1 ] || plan 6
+	check "the module loads" load_rdlock
+	if [ "$NODE" = 1 ]; then
+		sync made
+		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1 --wait 30
+		bigvalue big -n 1000000 -c >/tmp/big 2>&1 &
+		check "it writes" wait_for 30 grep -q ^working /tmp/big
+		put working yes
+		# The host ends this.
+		sleep 100
+		return
+	fi
+	check "the home makes the space" rdlock space create t "$IP" --id 0
+	sync made
+	bigvalue big -n 1000000 -c >/tmp/big 2>&1 &
+	load=$!
+	check "so does the home" wait_for 30 grep -q ^working /tmp/big
+	get working >/dev/null
+	vm kill 1
+	# Until the dead one is given up, and then some.
+	sleep 15
+	check "no value is of two versions, and none is old without a word" kill -0 $load
+	kill $load
+	wait $load
+	diag "$(cat /tmp/big)"
+	timeout -s KILL $limit bigvalue big -n 20 -c >/tmp/again 2>&1
+	check "the next owners have a whole one" [ $? = 0 ]
+	diag "$(cat /tmp/again)"
+	check "nobody waits any more" nobody_waits
+}
+
 # exclusion_of KIND: nothing but the lock protects a cell.
 exclusion_of()
 {

@@ -382,8 +382,8 @@ struct rdlock_space_list {
 #define RDLOCK_OPEN_NOT_STICKY	(1U << 2)	/* it gives it back at once */
 #define RDLOCK_OPEN_ROBUST	(1U << 3)	/* who gets it after an owner's death is told; RDLOCK_IOC_CONSISTENT */
 
-#define RDLOCK_VALUE_MAX	65536		/* bytes of a value block that can be asked for */
-#define RDLOCK_VALUE_INLINE	64		/* and that travel with the lock; the kernel has no larger ones yet */
+#define RDLOCK_VALUE_MAX	65536		/* bytes of a value block */
+#define RDLOCK_VALUE_INLINE	64		/* of one that travels with the lock; a larger one stays at the home */
 
 /**
  * struct rdlock_lock_open - ioctl(RDLOCK_IOC_LOCK_OPEN), space fd; returns a lock fd
@@ -399,9 +399,13 @@ struct rdlock_space_list {
  * Kind, value size, stickiness and robustness are the lock's, and the first open of the key decides them: a kind of 0 is
  * the space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails
  * with -EINVAL; what it leaves open it takes as it is. Robustness cannot be left open: with RDLOCK_OPEN_ROBUST the lock
- * must be robust, without it must not, because its owner must know what EOWNERDEAD means. -EOPNOTSUPP: a sticky lock of kind spin or ticket, a value block of
- * kind spin or of more than RDLOCK_VALUE_INLINE bytes. A lock that nobody has open any more is forgotten, with its
- * value; but not that an owner of a robust one died.
+ * must be robust, without it must not, because its owner must know what EOWNERDEAD means. -EOPNOTSUPP: a sticky lock of
+ * kind spin or ticket, a value block of kind spin. -EINVAL: one of more than RDLOCK_VALUE_MAX bytes. A lock that nobody
+ * has open any more is forgotten, with its value; but not that an owner of a robust one died.
+ *
+ * A value of more than RDLOCK_VALUE_INLINE bytes is read from the home before it is granted to a node that has not got
+ * it, and written there, after it was changed, before another node is granted the lock. It costs its size in memory of
+ * the home, of each node that has the lock open, and of each fd.
  */
 struct rdlock_lock_open {
 	__u32 size;
@@ -582,9 +586,11 @@ struct rdlock_convert {
  * struct rdlock_value - ioctl(RDLOCK_IOC_VALUE_GET, _SET), lock fd: the value block, by who holds the lock
  * @size: sizeof(struct rdlock_value)
  * @flags: 0
- * @len: SET: bytes of @value, exactly as many as the lock has. GET: 0
- * @out_len: GET: bytes of @value. SET: unchanged
- * @value: the bytes; behind @len they are 0
+ * @len: SET: bytes of the value, exactly as many as the lock has. GET: room at @addr; 0 without it
+ * @out_len: GET: bytes of the value, which may be more than there was room for. SET: unchanged
+ * @value: the bytes if @addr is 0; behind @len they are 0
+ * @addr: where they are, or go; then @value is 0. Values of more than RDLOCK_VALUE_INLINE bytes need it: GET without it
+ *   is -EMSGSIZE
  *
  * A new lock's value is all zero. GET gives what the last owner left; SET, by an exclusive owner (-EPERM), what the
  * next will find once this one has released the lock or gone down to shared. An owner that dies, is cut off, or only
@@ -596,6 +602,7 @@ struct rdlock_value {
 	__u32 len;
 	__u32 out_len;
 	__u8 value[RDLOCK_VALUE_INLINE];
+	__aligned_u64 addr;
 };
 
 #define RDLOCK_IOC_VALUE_GET	_IO(RDLOCK_IOC, RDLOCK_CMD_VALUE_GET)

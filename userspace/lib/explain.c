@@ -132,6 +132,7 @@ static const struct {
 	{ RDLOCK_CMD_CONVERT, EOPNOTSUPP, "locks of its kind cannot be shared", NULL },
 	{ RDLOCK_CMD_CONVERT, EPERM, "it is not held", NULL },
 	{ RDLOCK_CMD_VALUE_GET, EPERM, "it is not held", NULL },
+	{ RDLOCK_CMD_VALUE_GET, EMSGSIZE, "it has more than 64 bytes, and there is no room for them", NULL },
 	{ RDLOCK_CMD_VALUE_SET, EPERM, "it is not held exclusively", NULL },
 	{ RDLOCK_CMD_VALUE_SET, EINVAL, "its value has another size", NULL },
 	{ ANY, EHOSTUNREACH, "the space's home cannot be reached",

@@ -3,6 +3,7 @@
  * Locks and counters.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib.h"
@@ -110,11 +111,24 @@ int rdlock_convert(int lock, unsigned int mode, struct rdlock_grant *grant)
 	return 0;
 }
 
+/* As it was before values could be larger: every kernel takes it. */
+#define VALUE_OLD	offsetof(struct rdlock_value, addr)
+
 int rdlock_value_get(int lock, void *value, size_t size)
 {
-	struct rdlock_value v = { .size = sizeof(v) };
+	struct rdlock_value v = { .size = VALUE_OLD };
 	int err = lib_call(lock, RDLOCK_IOC_VALUE_GET, &v);
 
+	if (err == -EMSGSIZE) {
+		/* Whatever there is room for; an address of nothing would ask for the bytes in the structure. */
+		v = (struct rdlock_value){
+			.size = sizeof(v),
+			.len = size < RDLOCK_VALUE_MAX ? size : RDLOCK_VALUE_MAX,
+			.addr = (uintptr_t)(size ? value : &v),
+		};
+		err = lib_call(lock, RDLOCK_IOC_VALUE_GET, &v);
+		return err < 0 ? err : (int)v.out_len;
+	}
 	if (err < 0)
 		return err;
 	memcpy(value, v.value, size < v.out_len ? size : v.out_len);
@@ -123,11 +137,16 @@ int rdlock_value_get(int lock, void *value, size_t size)
 
 int rdlock_value_set(int lock, const void *value, size_t size)
 {
-	struct rdlock_value v = { .size = sizeof(v), .len = size };
+	struct rdlock_value v = { .size = VALUE_OLD, .len = size };
 
-	if (size > sizeof(v.value))
+	if (size > RDLOCK_VALUE_MAX)
 		return -EINVAL;
-	memcpy(v.value, value, size);
+	if (size > sizeof(v.value)) {
+		v.size = sizeof(v);
+		v.addr = (uintptr_t)value;
+	} else {
+		memcpy(v.value, value, size);
+	}
 	return lib_call(lock, RDLOCK_IOC_VALUE_SET, &v);
 }
 

@@ -63,7 +63,7 @@ struct rdlock_space_opts {
 /**
  * struct rdlock_lock_opts - what a lock is; the first open of its key decides
  * @kind: enum rdlock_kind; 0: the space's default, or as it is
- * @value_size: bytes of its value block, up to RDLOCK_VALUE_INLINE; 0: none, or as many as it has
+ * @value_size: bytes of its value block, up to RDLOCK_VALUE_MAX; 0: none, or as many as it has
  * @reserved: 0
  */
 struct rdlock_lock_opts {

@@ -170,7 +170,7 @@ static void bad_names_are_refused(void)
 	CHECK(rdlock_lock_open(-1, key, 65, 0, 0, never) == -EINVAL);
 	CHECK(rdlock_lock_open_as(-1, key, 65, &opts, 0, never) == -EINVAL);
 	CHECK(rdlock_lock_open_as(-1, key, 64, &opts, 0, never) == -EBADF);
-	CHECK(rdlock_value_set(-1, key, RDLOCK_VALUE_INLINE + 1) == -EINVAL);
+	CHECK(rdlock_value_set(-1, key, RDLOCK_VALUE_MAX + 1) == -EINVAL);
 	CHECK(rdlock_value_set(-1, key, 8) == -EBADF && rdlock_value_get(-1, key, 8) == -EBADF);
 	CHECK(rdlock_convert(-1, RDLOCK_MODE_SHARED, NULL) == -EBADF);
 	CHECK(rdlock_counter_open(-1, key, 0, 1, never) == -EINVAL);

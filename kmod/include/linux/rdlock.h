@@ -37,7 +37,7 @@ struct rdlock_grant {
  * @kind: enum rdlock_kind, 0: the space's default, or as it is
  * @flags: RDLOCK_OPEN_STICKY, RDLOCK_OPEN_NOT_STICKY, or neither: as the kind has it, or as it is; RDLOCK_OPEN_ROBUST,
  *   without which it must not be robust
- * @value_size: bytes of the value block, 0: none, or as many as it has
+ * @value_size: bytes of the value block, up to RDLOCK_VALUE_MAX; 0: none, or as many as it has
  */
 struct rdlock_props {
 	u32 kind;
