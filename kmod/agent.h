@@ -265,10 +265,10 @@ void rdlock_agent_work(struct work_struct *work);
  * space->agents_mutex held.
  */
 bool rdlock_agent_retire(struct rdlock_agent *a);
-/* An entry has no reference; it is taken out before the agent goes. -ENOMEM */
 /*
- * The place in space->by_slot, then the agent in it, for which there is memory then; or whoever is there leaves it. The
- * first one sleeps, the second is under agents_mutex and does not.
+ * The place in space->by_slot, then the agent in it, for which there is memory then, or else -ENOMEM. The first one
+ * sleeps, the second is under agents_mutex and does not. The entry has no reference; it is taken out before the agent
+ * goes.
  */
 int rdlock_agent_reserve_slot(struct rdlock_agent *a, u32 table, u32 slot);
 int rdlock_agent_store_slot(struct rdlock_agent *a, u32 table, u32 slot);

@@ -87,7 +87,7 @@ static int counter_register(struct rdlock_counter *c, u32 cells)
 	instance = READ_ONCE(c->space->instance);
 	if (c->instance && c->instance != instance)
 		return -EKEYREVOKED;
-	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), &no);
+	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), false, &no);
 	if (err)
 		return err == -EAGAIN ? -ENOTCONN : err;
 	/* The answer may be of a newer instance than the one we looked at: ask again, and see that it is. */

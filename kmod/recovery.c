@@ -280,7 +280,7 @@ void rdlock_recover_retry(struct work_struct *work)
 	unsigned int begun = 0, pause_ms = AGAIN_MS;
 	bool more = false, stop = false, ask;
 	u64 now;
-	u32 i, b = 0;
+	u32 i, b, next;
 
 	mutex_lock(&home->mutex);
 	home->hurried = false;
@@ -291,6 +291,7 @@ void rdlock_recover_retry(struct work_struct *work)
 	ask = now >= home->next_ask;
 	if (ask)
 		home->next_ask = now + (u64)AGAIN_MS * NSEC_PER_MSEC;
+	next = home->retry_at;
 	for (i = 0; i < HASH_SIZE(home->keys); i++) {
 		b = (home->retry_at + i) % HASH_SIZE(home->keys);
 		hlist_for_each_entry_safe(key, tmp, &home->keys[b], hash) {
@@ -298,6 +299,7 @@ void rdlock_recover_retry(struct work_struct *work)
 				retry_begin(home, key);
 				/* Most may be ready at once, so the limit of those under way does not bound this. */
 				if (++begun == RECS_BATCH) {
+					next = b;
 					stop = true;
 					pause_ms = 0;
 				}
@@ -318,7 +320,7 @@ void rdlock_recover_retry(struct work_struct *work)
 			break;
 		}
 	}
-	home->retry_at = b;
+	home->retry_at = next;
 	/* A place has become free meanwhile. */
 	if (home->hurried)
 		pause_ms = min_t(unsigned int, pause_ms, RECS_PAUSE_MS);

@@ -32,6 +32,7 @@
  * RDF_CONNECT_MS for the sake of slow networks.
  */
 #define SESSION_CONNECT_MIN_MS	500
+#define SESSION_TRIES_MAX	4
 
 #define SESSION_CALL_ROUNDS	3	/* so often RDLOCK_CALL_MS, of a home that lives */
 
@@ -122,18 +123,15 @@ int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, 
  * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
  * given more time. Not for ever: its heartbeats are answered by somebody else than its requests.
  */
-static void call_wait(struct rdlock_space *space, struct session_call *call)
+static void answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
 {
 	struct rdlock_session *s = &space->session;
 	u64 lease, before;
-	int rounds;
 
 	spin_lock_bh(&space->lock);
 	lease = s->lease_end;
 	spin_unlock_bh(&space->lock);
-	for (rounds = 0; rounds < SESSION_CALL_ROUNDS; rounds++) {
-		if (wait_for_completion_timeout(&call->done, msecs_to_jiffies(RDLOCK_CALL_MS)))
-			return;
+	for (; rounds && !wait_for_completion_timeout(done, msecs_to_jiffies(RDLOCK_CALL_MS)); rounds--) {
 		before = lease;
 		spin_lock_bh(&space->lock);
 		lease = s->lease_end;
@@ -143,7 +141,8 @@ static void call_wait(struct rdlock_space *space, struct session_call *call)
 	}
 }
 
-int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len, u32 *no)
+int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len,
+			bool patient, u32 *no)
 {
 	struct rdlock_session *s = &space->session;
 	struct session_call call = { .reply = reply, .reply_len = reply_len, .err = -ETIMEDOUT };
@@ -158,7 +157,7 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	msg->req = cpu_to_le32(req);
 	err = rdlock_session_send(space, msg, len);
 	if (!err)
-		call_wait(space, &call);
+		answer_wait(space, &call.done, patient ? SESSION_CALL_ROUNDS : 1);
 	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
 	if (err) {
 		if (err == -ENOTCONN)
@@ -451,6 +450,9 @@ static void session_down(struct rdf_link *link, int err)
 		err = -ECONNREFUSED;
 	else if (err == -EPROTONOSUPPORT)
 		err = -EPROTO;
+	/* A moment's weakness of the home, or an address of its host at which nobody listens. */
+	else if (err == -ECONNRESET && !s->up && s->tries >= SESSION_TRIES_MAX)
+		err = -ECONNREFUSED;
 	s->last_err = err ? err : -ENOTCONN;
 	if (s->up) {
 		s->up = false;
@@ -542,7 +544,7 @@ static void connect_work(struct work_struct *work)
 	}
 	spin_lock_bh(&space->lock);
 	s->connecting = true;
-	s->tries = min(s->tries + 1, 4u);
+	s->tries = min_t(u32, s->tries + 1, SESSION_TRIES_MAX);
 	spin_unlock_bh(&space->lock);
 	link = rdf_link_connect(dom, &space->addr, &hello, timeout_ms, &session_link_ops, space);
 	if (!IS_ERR(link)) {
@@ -780,7 +782,7 @@ void rdlock_session_stop(struct rdlock_space *space, bool polite)
 
 	/* Behind all that was closed, however much. */
 	if (polite && !s->local && !session_send(space, &bye, sizeof(bye), SESSION_SURE))
-		wait_for_completion_timeout(&s->bye, msecs_to_jiffies(RDLOCK_CALL_MS));
+		answer_wait(space, &s->bye, SESSION_CALL_ROUNDS);
 	spin_lock_bh(&space->lock);
 	s->stopped = true;
 	s->up = false;

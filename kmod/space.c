@@ -364,13 +364,13 @@ static void agent_kick(struct rdlock_agent *a, void *arg)
 	rdlock_agent_kick(a);
 }
 
-/* Nobody has it open, and it is being given back. */
+/* Nobody has it open, and it is being given back, or the home has still to be told. */
 static void agent_count_owing(struct rdlock_agent *a, void *arg)
 {
 	unsigned int *owing = arg;
 
 	spin_lock_bh(&a->lock);
-	*owing += !a->opens && a->registered && !rdl_idle(&a->core);
+	*owing += !a->opens && a->registered;
 	spin_unlock_bh(&a->lock);
 }
 

@@ -222,6 +222,7 @@ struct rdf_link {
 	struct rdf_chan chan[RDF_NR_CHANS];
 	struct ib_qp *loop_peer;	/* the responder of the loopback pair */
 	bool loop_connected;		/* there may be something to drain; only its maker and the link's work */
+	bool loop_away;			/* the pair cannot be made for long, see rdf_loop_remake(): READ_ONCE */
 
 	/* one-sided operations, all protected by @lock */
 	DECLARE_BITMAP(slots, RDF_OP_SLOTS);

@@ -284,6 +284,8 @@ static bool rdf_loop_remake(struct rdf_link *link)
 			pr_warn("%s: the loopback pair cannot be made again (%d); trying on\n",
 				rdf_dom_dev_name(link->dom), err);
 			pause_ms = RDF_LOOP_LATER_MS;
+			/* Nobody waits for it any more; the end of a home has many registrations to take back. */
+			WRITE_ONCE(link->loop_away, true);
 		}
 	}
 	return false;

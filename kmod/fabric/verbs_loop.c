@@ -116,6 +116,7 @@ int rdf_link_loop_make(struct rdf_link *link)
 
 	if (err)
 		return err;
+	WRITE_ONCE(link->loop_away, false);
 	link->published = true;
 	rdf_link_made(link);
 	rdf_watch_start(link);
@@ -205,7 +206,7 @@ int rdf_loop_exec(struct rdf_link *link, struct ib_send_wr *wr)
 		if (link->state == RDF_UP)
 			err = ib_post_send(link->chan[RDF_CHAN_OPS].qp, wr, NULL);
 		spin_unlock_bh(&link->lock);
-		if (err != -ENOTCONN || READ_ONCE(link->state) == RDF_DEAD)
+		if (err != -ENOTCONN || READ_ONCE(link->state) == RDF_DEAD || READ_ONCE(link->loop_away))
 			break;
 		msleep(20);
 	}
