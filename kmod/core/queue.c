@@ -43,6 +43,7 @@ bool rdl_needs_slot(const struct rdl_lock *l)
 	case RDL_ST_FETCH:
 	case RDL_ST_HELD:
 	case RDL_ST_CACHED:
+	case RDL_ST_STORE:
 		return l->q.mode == RDL_MODE_X && (l->q.props & RDL_P_STICKY) && !rdl_bust(STICKY_NO_SLOT);
 	default:
 		return false;
