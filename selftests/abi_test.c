@@ -688,7 +688,7 @@ TEST(any_64_bytes_are_a_key, 30)
 TEST(wrong_fds_and_unknown_commands_are_enotty, 60)
 {
 	static const unsigned long unknown[] = {
-		_IO(RDLOCK_IOC, 0x07), _IO(RDLOCK_IOC, 0x1f), _IO(RDLOCK_IOC, 0x24), _IO(RDLOCK_IOC, 0x47),
+		_IO(RDLOCK_IOC, 0x07), _IO(RDLOCK_IOC, 0x1f), _IO(RDLOCK_IOC, 0x24), _IO(RDLOCK_IOC, 0x48),
 		_IO(RDLOCK_IOC, 0x63), _IO(RDLOCK_IOC, 0x80), _IO(RDLOCK_IOC, 0xff), _IO('N', 0x80),
 		_IOWR(RDLOCK_IOC, RDLOCK_CMD_INFO, struct rdlock_info), _IO(RDLOCK_IOC - 1, RDLOCK_CMD_STATUS),
 		0xffffffff, 0x80000000,
