@@ -262,8 +262,8 @@ RDLOCK_EXPORT(rdlock_make_consistent);
  *
  * Context: process, sleeps, killable: then the mode is open until rdlock_release().
  * Return: 0; -EDEADLK others have it or wait; -EAGAIN or -EHOSTUNREACH not now, the mode is the old one (after
- * -EHOSTUNREACH a value that was written is the lock's, as if it had gone to shared); -EOPNOTSUPP the kind has no shared
- * mode; -EBUSY this handle is being converted; -EPERM not held; -EKEYREVOKED.
+ * -EHOSTUNREACH a value that was written is the lock's, as if it had gone to shared); -EOPNOTSUPP the kind has no
+ * shared mode; -EBUSY this handle is being converted; -EPERM not held; -EKEYREVOKED.
  */
 int rdlock_convert(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
 {

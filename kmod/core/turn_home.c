@@ -28,7 +28,8 @@ RDL_TURN_CELL(probe)
 {
 	struct rdl_queue *q = &l->q;
 
-	if (ev->peer.ticket != l->ticket || q->ticket_epoch != l->epoch || l->frz != RDL_FRZ_RUN || rdl_bust(PROBE_DEAF))
+	if (ev->peer.ticket != l->ticket || q->ticket_epoch != l->epoch || l->frz != RDL_FRZ_RUN ||
+	    rdl_bust(PROBE_DEAF))
 		return rdl_turn_probe_busy(l, ev, acts);
 	if (!q->asker)
 		q->asker = ev->peer.node + 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The contract of a fabric (kmod/test/fabric/cases.h), kept by the one that is pretended here. Only fabric.c, memory.c and
- * sched.c are looked at: in place of nodes and home is what posts operations and counts their ends. KTAP on standard
- * output.
+ * The contract of a fabric (kmod/test/fabric/cases.h), kept by the one that is pretended here. Only fabric.c, memory.c
+ * and sched.c are looked at: in place of nodes and home is what posts operations and counts their ends. KTAP on
+ * standard output.
  *
- * A node has one operation of a sort in flight for a lock, so many operations in flight are many nodes, with a link each.
- * Locks are the words.
+ * A node has one operation of a sort in flight for a lock, so many operations in flight are many nodes, with a link
+ * each. Locks are the words.
  */
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,8 +2,7 @@
 /*
  * The exhaustive mode's command. KTAP on standard output.
  *
- *	exhaust [--all] [--json FILE]				the costs of exhaust_counts.c, the worlds of exhaust_list.c,
- *								then the mutants
+ *	exhaust [--all] [--json FILE]	the costs of exhaust_counts.c, the worlds of exhaust_list.c, then the mutants
  *	exhaust --counts [--mutant N]				the costs
  *	exhaust --world "kind=spin nodes=2 ..." [--mutant N]	one world
  *	exhaust ... --replay EVENT,EVENT...			one story of it, every step

@@ -55,7 +55,7 @@ int rdf_case_many(struct rdf_case *c)
 
 #define KILLED	1000
 
-/* Each that was taken ends once; the memory has those that were done, perhaps those of which nobody knows, and no other. */
+/* Each that was taken ends once; the memory has those that were done, perhaps those of which nobody knows, no other. */
 int rdf_case_killed(struct rdf_case *c, struct rdf_case_ends *ends)
 {
 	u64 was, now, later;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The contract of a fabric: one list of cases for all of them, the module's back-ends nic and rpc (rdf_test.ko, scenarios
- * fabric_loop and fabric_loop_rpc) and the one that the simulator pretends (selftests/sim/contract.c). Each program makes
- * a table of the list, so it does not build without a function for every case; that the scenario runs all of them is
- * checked by the lint rule contract_cases.
+ * The contract of a fabric: one list of cases for all of them, the module's back-ends nic and rpc (rdf_test.ko,
+ * scenarios fabric_loop and fabric_loop_rpc) and the one that the simulator pretends (selftests/sim/contract.c). Each
+ * program makes a table of the list, so it does not build without a function for every case; that the scenario runs all
+ * of them is checked by the lint rule contract_cases.
  *
  * What can be said without the means of one fabric is in cases.c, which is compiled into both.
  */
