@@ -237,8 +237,8 @@ RDLOCK_EXPORT(rdlock_release);
  * @lock: lock that is held exclusively, and was acquired with -EOWNERDEAD
  *
  * Whoever gets the lock afterwards, on whatever node, is told of no death. Who releases a lock that was acquired
- * exclusively with -EOWNERDEAD, and has not called this, gives it up for all: nobody gets it any more (-ENOTRECOVERABLE)
- * until an administrator resets it, or nobody has it open. A shared owner decides nothing.
+ * exclusively with -EOWNERDEAD, and has not called this, gives it up for all: nobody gets it any more
+ * (-ENOTRECOVERABLE) until an administrator resets it, or nobody has it open. A shared owner decides nothing.
  *
  * Context: process, sleeps until the home knows, killable: then it may be known later.
  * Return: 0; -EINVAL not robust, not held exclusively, or there is nothing to make consistent; -EBUSY this handle is

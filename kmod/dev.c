@@ -31,61 +31,13 @@
 #include "core/msg.h"
 #include "dev.h"
 #include "dev_args.h"
+#include "dev_ioctl.h"
 #include "main.h"
 #include "object.h"
 #include "space.h"
 #include "wait.h"
 
-/* Every structure an ioctl takes; one buffer on the stack serves all. */
-union rdlock_ubuf {
-	struct rdlock_info info;
-	struct rdlock_space_create create;
-	struct rdlock_space_join join;
-	struct rdlock_space_name name;
-	struct rdlock_space_list list;
-	struct rdlock_space_stat stat;
-	struct rdlock_lock_open lock_open;
-	struct rdlock_counter_open counter_open;
-	struct rdlock_acquire acquire;
-	struct rdlock_release release;
-	struct rdlock_status status;
-	struct rdlock_convert convert;
-	struct rdlock_value value;
-	struct rdlock_lock_reset reset;
-	struct rdlock_counter_op counter;
-};
-
-/**
- * struct rdlock_ioctl - one command of one kind of fd
- * @cmd: the whole number, not only its _IOC_NR
- * @size: of the structure as this kernel knows it
- * @min_size: of the structure as it was first published
- * @reply: the structure goes back when @fn succeeds, and with -EOWNERDEAD, which is no failure of an acquire
- * @fn: does it; 0, an fd, or a negative errno
- * @undo: takes back what @fn did when the reply could not be delivered; NULL: nothing to take back
- */
-struct rdlock_ioctl {
-	unsigned int cmd;
-	u32 size;
-	u32 min_size;
-	bool reply;
-	int (*fn)(struct file *file, union rdlock_ubuf *u);
-	void (*undo)(struct file *file);
-};
-
-#define RDLOCK_IOCTL(_cmd, _fn, _type, _last, ...)				\
-	{									\
-		.cmd = (_cmd),							\
-		.size = sizeof(struct _type) +					\
-			BUILD_BUG_ON_ZERO(sizeof(struct _type) >		\
-					  sizeof(union rdlock_ubuf)),		\
-		.min_size = offsetofend(struct _type, _last),			\
-		.fn = (_fn),							\
-		__VA_ARGS__							\
-	}
-
-static long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg,
-			 const struct rdlock_ioctl *op, size_t count)
+long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg, const struct rdlock_ioctl *op, size_t count)
 {
 	void __user *ubuf = (void __user *)arg;
 	union rdlock_ubuf buf;
@@ -143,77 +95,6 @@ static int rdlock_install(int fd, const char *name, const struct file_operations
 	fd_install(fd, file);
 	return fd;
 }
-
-/* ---- counter fd ---- */
-
-static int rdlock_counter_op(struct file *file, union rdlock_ubuf *u, enum rdlock_counter_cmd cmd)
-{
-	struct rdlock_counter *counter = file->private_data;
-	struct rdlock_counter_op *op = &u->counter;
-	ktime_t deadline;
-	u64 old = 0;
-	int err;
-
-	if (op->flags)
-		return -EINVAL;
-	if (cmd != RDLOCK_COUNTER_CAS && op->expect)
-		return -EINVAL;
-	if (cmd == RDLOCK_COUNTER_READ && op->arg)
-		return -EINVAL;
-	err = rdlock_arg_deadline(op->deadline, &deadline);
-	if (err)
-		return err;
-
-	err = rdlock_counter_do(counter, cmd, op->cell, op->arg, op->expect, deadline, true, &old);
-	if (err)
-		return err;
-	op->out_cells = rdlock_counter_nr_cells(counter);
-	op->out_old = old;
-	return 0;
-}
-
-static int rdlock_counter_add_fn(struct file *file, union rdlock_ubuf *u)
-{
-	return rdlock_counter_op(file, u, RDLOCK_COUNTER_ADD);
-}
-
-static int rdlock_counter_cas_fn(struct file *file, union rdlock_ubuf *u)
-{
-	return rdlock_counter_op(file, u, RDLOCK_COUNTER_CAS);
-}
-
-static int rdlock_counter_read_fn(struct file *file, union rdlock_ubuf *u)
-{
-	return rdlock_counter_op(file, u, RDLOCK_COUNTER_READ);
-}
-
-static const struct rdlock_ioctl rdlock_counter_ioctls[] = {
-	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_ADD, rdlock_counter_add_fn, rdlock_counter_op, out_old,
-		     .reply = true),
-	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_CAS, rdlock_counter_cas_fn, rdlock_counter_op, out_old,
-		     .reply = true),
-	RDLOCK_IOCTL(RDLOCK_IOC_COUNTER_READ, rdlock_counter_read_fn, rdlock_counter_op, out_old,
-		     .reply = true),
-};
-
-static long rdlock_counter_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	return rdlock_ioctl(file, cmd, arg, rdlock_counter_ioctls,
-			    ARRAY_SIZE(rdlock_counter_ioctls));
-}
-
-static int rdlock_counter_release(struct inode *inode, struct file *file)
-{
-	rdlock_counter_do_close(file->private_data);
-	return 0;
-}
-
-static const struct file_operations rdlock_counter_fops = {
-	.owner		= THIS_MODULE,
-	.release	= rdlock_counter_release,
-	.unlocked_ioctl	= rdlock_counter_ioctl,
-	.compat_ioctl	= compat_ptr_ioctl,
-};
 
 /* ---- lock fd ---- */
 

@@ -101,7 +101,7 @@ void rdlock_lease_work(struct work_struct *work)
 
 	spin_lock_bh(&space->lock);
 	now = ktime_get_boottime_ns();
-	/* An agent sets it without this lock, before others of its kind are told below: never clear what was not seen. */
+	/* An agent sets it without this lock: never clear what was not seen, and so is not followed by a look. */
 	low = READ_ONCE(s->lease_low);
 	if (low)
 		WRITE_ONCE(s->lease_low, false);

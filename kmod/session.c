@@ -34,19 +34,6 @@
 #define SESSION_CONNECT_MIN_MS	500
 #define SESSION_TRIES_MAX	4
 
-#define SESSION_CALL_ROUNDS	3	/* so often RDLOCK_CALL_MS, of a home that lives */
-
-/*
- * A request that waits for its answer. On the caller's stack; found by number in session->calls, whose lock protects
- * it.
- */
-struct session_call {
-	struct completion done;
-	int err;
-	void *reply;
-	u32 reply_len;
-};
-
 static u32 new_inc(void)
 {
 	u32 inc;
@@ -76,130 +63,6 @@ static bool session_refused(int err)
 static void session_event(struct rdlock_space *space)
 {
 	wake_up_all(&space->session.wq);
-}
-
-/* ---- messages out ---- */
-
-enum session_how { SESSION_LOSSY, SESSION_URGENT, SESSION_SURE };
-
-static int session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len, enum session_how how)
-{
-	struct rdlock_session *s = &space->session;
-	struct rdf_link *link = NULL;
-	int err = -ENOTCONN;
-
-	msg->src = cpu_to_le16(space->node);
-	spin_lock_bh(&space->lock);
-	msg->src_inc = cpu_to_le32(s->inc);
-	msg->dst_inc = cpu_to_le32(s->home_inc);
-	/* A new instance hears of no lock before all is revoked that was opened in the old one: see up_work(). */
-	if (s->up && s->link && (how != SESSION_LOSSY || !s->other_instance))
-		link = rdf_link_get(s->link);
-	spin_unlock_bh(&space->lock);
-	if (s->local)
-		err = link ? rdlock_home_local(space, msg, len) : -ENOTCONN;
-	else if (link && how == SESSION_URGENT)
-		err = rdf_send_urgent(link, msg, len);
-	else if (link && how == SESSION_SURE)
-		err = rdf_send(link, msg, len);
-	else if (link)
-		err = rdf_send_lossy(link, msg, len);
-	if (link)
-		rdf_link_put(link);
-	return err == -ENOBUFS ? -ENOMEM : err;
-}
-
-int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
-{
-	return session_send(space, msg, len, SESSION_LOSSY);
-}
-
-int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, u32 len)
-{
-	return session_send(space, msg, len, SESSION_URGENT);
-}
-
-/*
- * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
- * given more time. Not for ever: its heartbeats are answered by somebody else than its requests.
- */
-static void answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
-{
-	struct rdlock_session *s = &space->session;
-	u64 lease, before;
-
-	spin_lock_bh(&space->lock);
-	lease = s->lease_end;
-	spin_unlock_bh(&space->lock);
-	for (; rounds && !wait_for_completion_timeout(done, msecs_to_jiffies(RDLOCK_CALL_MS)); rounds--) {
-		before = lease;
-		spin_lock_bh(&space->lock);
-		lease = s->lease_end;
-		spin_unlock_bh(&space->lock);
-		if (lease == before)
-			return;
-	}
-}
-
-int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len,
-			bool patient, u32 *no)
-{
-	struct rdlock_session *s = &space->session;
-	struct session_call call = { .reply = reply, .reply_len = reply_len, .err = -ETIMEDOUT };
-	u32 req;
-	int err;
-
-	init_completion(&call.done);
-	*no = READ_ONCE(s->no);
-	err = xa_alloc_cyclic_bh(&s->calls, &req, &call, xa_limit_31b, &s->req, GFP_KERNEL);
-	if (err < 0)
-		return err;
-	msg->req = cpu_to_le32(req);
-	err = rdlock_session_send(space, msg, len);
-	if (!err)
-		answer_wait(space, &call.done, patient ? SESSION_CALL_ROUNDS : 1);
-	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
-	if (err) {
-		if (err == -ENOTCONN)
-			*no = 0;
-		return err;
-	}
-	if (call.err == -ETIMEDOUT && !s->local) {
-		/* A home that answers nothing for so long is as good as gone: let the link be made anew. */
-		spin_lock_bh(&space->lock);
-		if (s->up && s->no == *no)
-			rdf_link_kill(s->link, -ETIMEDOUT);
-		spin_unlock_bh(&space->lock);
-	}
-	return call.err;
-}
-
-static void call_answer(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
-{
-	struct rdlock_session *s = &space->session;
-	struct session_call *call;
-
-	xa_lock_bh(&s->calls);
-	call = xa_load(&s->calls, le32_to_cpu(msg->req));
-	if (call) {
-		call->err = -(int)le32_to_cpu(msg->arg);
-		memcpy(call->reply, msg, min(len, call->reply_len));
-		complete(&call->done);
-	}
-	xa_unlock_bh(&s->calls);
-}
-
-static void calls_fail(struct rdlock_space *space, int err)
-{
-	struct session_call *call;
-	unsigned long i;
-
-	xa_lock_bh(&space->session.calls);
-	xa_for_each(&space->session.calls, i, call) {
-		call->err = err;
-		complete(&call->done);
-	}
-	xa_unlock_bh(&space->session.calls);
 }
 
 /* ---- messages in ---- */
@@ -336,7 +199,7 @@ void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, 
 		rdlock_lease_renew(space, le32_to_cpu(msg->arg));
 		break;
 	case RDL_MSG_OPENED:
-		call_answer(space, msg, len);
+		rdlock_session_answer(space, msg, len);
 		break;
 	case RDL_MSG_FREEZE:
 	case RDL_MSG_REBUILT:
@@ -461,7 +324,7 @@ static void session_down(struct rdf_link *link, int err)
 	} else {
 		s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
 	}
-	calls_fail(space, -ENOTCONN);
+	rdlock_session_calls_fail(space, -ENOTCONN);
 	/* Under the lock: whoever sets stopped and cancels the work must not be overtaken. */
 	if (!s->stopped)
 		queue_delayed_work(space->wq, &s->connect_work, msecs_to_jiffies(s->backoff_ms));
@@ -515,7 +378,7 @@ static void connect_work(struct work_struct *work)
 	busy = s->link || s->connecting;
 	stopped = s->stopped;
 	dom = space->dom;
-	/* Under the lock: whoever destroys it takes it out first. -ENODEV: the way to the home is another device's now. */
+	/* Under the lock: whoever destroys it takes it out first. -ENODEV: another device leads to the home now. */
 	gone = dom && (rdf_dom_gone(dom) || s->last_err == -ENODEV);
 	hello.space_hash = cpu_to_le64(space->hash);
 	hello.inc = cpu_to_le32(s->inc);
@@ -636,7 +499,7 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 		rdf_link_kill(s->link, err);
 	rdlock_space_set_state_locked(space, RDLOCK_SPACE_LOST, -err);
 	/* Now, not after the agents: by then there may be a new session, whose requests nobody would make again. */
-	calls_fail(space, -ENOTCONN);
+	rdlock_session_calls_fail(space, -ENOTCONN);
 	spin_unlock_bh(&space->lock);
 	rdlock_agents_each(space, agent_lost, &code);
 	spin_lock_bh(&space->lock);
@@ -777,12 +640,10 @@ void rdlock_session_start(struct rdlock_space *space)
 void rdlock_session_stop(struct rdlock_space *space, bool polite)
 {
 	struct rdlock_session *s = &space->session;
-	struct rdl_msg bye = { .type = RDL_MSG_BYE };
 	struct rdf_link *link;
 
-	/* Behind all that was closed, however much. */
-	if (polite && !s->local && !session_send(space, &bye, sizeof(bye), SESSION_SURE))
-		answer_wait(space, &s->bye, SESSION_CALL_ROUNDS);
+	if (polite && !s->local)
+		rdlock_session_bye(space);
 	spin_lock_bh(&space->lock);
 	s->stopped = true;
 	s->up = false;
@@ -793,7 +654,7 @@ void rdlock_session_stop(struct rdlock_space *space, bool polite)
 		rdf_link_get(link);
 	spin_unlock_bh(&space->lock);
 	session_event(space);
-	calls_fail(space, -ENOTCONN);
+	rdlock_session_calls_fail(space, -ENOTCONN);
 	cancel_delayed_work_sync(&s->connect_work);
 	if (!s->local) {
 		/* A connect that was running may have made a link since. */

@@ -34,7 +34,7 @@ struct rdlock_space;
 #define RDLOCK_MARGIN_MS	200	/* nothing is granted or posted with less than that left */
 #define RDLOCK_HB_MS		500
 #define RDLOCK_CALL_MS		2000	/* wait for an answer, or a sign of life, before the link is given up */
-#define RDLOCK_NR_HB		32	/* heartbeats in flight whose sending time is remembered; two a RDLOCK_HB_MS at most */
+#define RDLOCK_NR_HB		32	/* heartbeats in flight whose time is known; at most two a RDLOCK_HB_MS */
 
 /**
  * struct rdlock_session - with the home
@@ -144,6 +144,11 @@ void rdlock_session_opening(struct rdlock_space *space, int n);
 void rdlock_session_doubt(struct rdlock_space *space);
 /* A message from the home. Context: softirq, or process at the home itself. */
 void rdlock_session_recv(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
+
+/* session_call.c, for session.c: an answer has come; none will, the session is over; BYE, and wait for its answer. */
+void rdlock_session_answer(struct rdlock_space *space, const struct rdl_msg *msg, u32 len);
+void rdlock_session_calls_fail(struct rdlock_space *space, int err);
+void rdlock_session_bye(struct rdlock_space *space);
 
 /* The first time: also fails at once when the home refuses for good. */
 int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline);

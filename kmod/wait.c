@@ -221,7 +221,7 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		l->grant = (struct rdlock_grant){};
 		list_del_init(&l->node);
-		/* Whoever still sleeps in a conversion, or until the home knows what it said, has released it itself. */
+		/* Who still sleeps in a conversion, or until the home knows what it said, has released it itself. */
 		if (l->converting || l->saying) {
 			WRITE_ONCE(l->converting, false);
 			WRITE_ONCE(l->saying, false);

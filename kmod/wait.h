@@ -103,7 +103,7 @@ int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g);
 int rdlock_handle_value_get(struct rdlock *l, void *value, u32 size);
 /* Exactly the lock's size, else -EINVAL; -EPERM also if it is held shared. */
 int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size);
-/* held.c: of a robust lock whose owner died; -EINVAL it is none, or is not held exclusively. Context: process, sleeps. */
+/* held.c: of a robust lock whose owner died; -EINVAL it is none, or is not held exclusively. Sleeps. */
 int rdlock_handle_consistent(struct rdlock *l);
 /* held.c: a robust lock that is not recoverable is usable again; of one that is, nothing. Context: process, sleeps. */
 int rdlock_lock_reset(struct rdlock_space *space, const void *key, u32 len, ktime_t deadline);

@@ -10,7 +10,7 @@
 
 static const uint32_t kinds[] = { RDLOCK_KIND_SPIN, RDLOCK_KIND_FAIR, RDLOCK_KIND_TICKET, RDLOCK_KIND_MCS };
 
-#define EACH_KIND(i)	(size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+#define for_each_kind(i)	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 
 static int space;
 
@@ -39,7 +39,7 @@ static void expect_sound(int lock)
 TEST(an_owner_that_dies_is_told_of_until_it_is_repaired, 60)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("dead");
 		int lock = lock_of_dead(space, key, kinds[i]), next;
 		struct rdlock_acquire arg = {
@@ -69,7 +69,7 @@ TEST(an_owner_that_dies_is_told_of_until_it_is_repaired, 60)
 TEST(a_process_that_is_killed_is_an_owner_that_died, 60)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("killed");
 		int lock = robust_open(key, kinds[i]), pipes[2], status;
 		pid_t pid;
@@ -102,7 +102,7 @@ TEST(a_process_that_is_killed_is_an_owner_that_died, 60)
 TEST(who_gives_it_up_does_so_for_all_until_it_is_reset, 60)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("ruined");
 		int lock = lock_of_dead(space, key, kinds[i]), waits = robust_open(key, kinds[i]);
 		struct pollfd p = { .fd = waits, .events = POLLIN };
@@ -132,7 +132,7 @@ TEST(who_gives_it_up_does_so_for_all_until_it_is_reset, 60)
 TEST(what_nobody_has_open, 60)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("nobody");
 		int lock = lock_of_dead(space, key, kinds[i]);
 
@@ -155,7 +155,7 @@ TEST(what_nobody_has_open, 60)
 TEST(poll_tells_of_a_death, 60)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("poll");
 		int dies = robust_open(key, kinds[i]), waits = robust_open(key, kinds[i]);
 		struct pollfd p = { .fd = waits, .events = POLLIN };
@@ -230,7 +230,7 @@ TEST(readers_are_told_and_decide_nothing, 30)
 TEST(robustness_is_the_locks, 30)
 {
 	space = need_space();
-	for EACH_KIND(i) {
+	for_each_kind(i) {
 		const char *key = fresh_key("which");
 		int lock = robust_open(key, kinds[i]);
 		struct rdlock_status st;

@@ -144,7 +144,7 @@ enum rdl_outcome {
 /* Properties of a lock, fixed by its first opener; every opener gets the same. */
 #define RDL_P_STICKY	0x1	/* an idle exclusive grant is kept until another node asks */
 #define RDL_P_VALUE	0x2	/* has a value block */
-#define RDL_P_ROBUST	0x4	/* a dead owner is told of until an owner says that what the lock guards is whole again */
+#define RDL_P_ROBUST	0x4	/* a dead owner is told of until an owner says that all is whole again */
 #define RDL_P_BIG	0x8	/* and one of more than RDL_VALUE_MAX bytes: only with RDL_P_VALUE */
 #define RDL_P_ALL	0xf
 
@@ -241,7 +241,7 @@ struct rdl_lock {
 	u8 robust;		/* fixed */
 	u8 dead;		/* robust: RDL_VF_DEAD as the home said at the beginning of this epoch */
 	u8 report;		/* robust: enum rdl_report, to be claimed in the next recovery */
-	u8 said;		/* robust: the one that is in the claim; the home has taken it when it has rebuilt the word */
+	u8 said;		/* robust: the one in the claim; the home has taken it when the word is rebuilt */
 	u16 node;		/* own id, fixed for a session */
 	u16 loc;		/* local sequence under this node grant */
 	u16 budget;		/* local hand-overs allowed per node grant; 0: none */

@@ -79,7 +79,7 @@ void rdl_doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 	rdl_drained(l, acts);
 }
 
-/* Tickets run out: ask the home for a recovery, once an epoch and link. */
+/* Tickets run out, or the next claim has something to say of a robust lock: ask for it, once an epoch and link. */
 void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts)
 {
 	if (l->rolled || l->frz != RDL_FRZ_RUN)

@@ -28,8 +28,7 @@
 	X(FREEZE,	8,  rdl_msg_empty)	/* home -> opener: table, lock, E of the epoch that ends */ \
 	X(CLAIM,	9,  rdl_msg_claim)	/* opener -> home: table, lock, E that ends */ \
 	X(REBUILT,	10, rdl_msg_rebuilt)	/* home -> opener: table, lock, E that begins */ \
-	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: recover it, tickets run out, or its \
-						 * next claim has something to say of a robust lock */ \
+	X(ROLL_REQ,	11, rdl_msg_empty)	/* opener -> home: table, lock, E: recover it; see rdl_roll() */ \
 	X(CONSISTENT,	12, rdl_msg_empty)	/* holder -> home: table, lock, E: dead owner told of */ \
 	X(BYE,		13, rdl_msg_empty)	/* both: planned end of the session */ \
 	X(BYE_ACK,	14, rdl_msg_empty)	/* home -> node: what the node had open is closed */ \

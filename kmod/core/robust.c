@@ -96,7 +96,7 @@ static int report(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 		l->report = RDL_REPORT_CONSISTENT;
 		return 0;
 	case RDL_REPORT_RESET:
-		/* An owner's word is not to be lost; where it is true that nobody can have the lock, there is no owner. */
+		/* An owner's word is not to be lost; where nobody can have the lock, there is no owner. */
 		if ((l->dead & RDL_VF_NOTRECOVERABLE) && !l->report)
 			l->report = RDL_REPORT_RESET;
 		return 0;

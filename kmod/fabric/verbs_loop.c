@@ -130,9 +130,9 @@ void rdf_link_loop_destroy(struct rdf_link *link)
 
 	if (ch->qp) {
 		/*
-		 * A pair that was never connected has nothing to drain. For another, that the state cannot be changed is
-		 * no reason not to: a device that has failed (mlx4) refuses it, and only its own drain gives back what
-		 * was posted.
+		 * A pair that was never connected has nothing to drain. For another, that its state cannot be changed
+		 * is no reason not to: a device that has failed (mlx4) refuses it, and only its own drain gives back
+		 * what was posted.
 		 */
 		ib_modify_qp(ch->qp, &attr, IB_QP_STATE);
 		if (link->loop_connected)

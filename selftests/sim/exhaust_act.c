@@ -274,8 +274,9 @@ static void waiter_failed(struct xworld *w, int n, int at, u32 err)
 	if (err == ENOTRECOVERABLE) {
 		if (!(w->dead & RDL_VF_NOTRECOVERABLE) && w->openers >> n & 1 && node->instance == w->instance)
 			x_fail(w, "node %d gives up a lock that can be had", n);
-	} else if (!(node->fifo >> at & 1) || (err != EAGAIN && err != EHOSTUNREACH))
+	} else if (!(node->fifo >> at & 1) || (err != EAGAIN && err != EHOSTUNREACH)) {
 		x_fail(w, "a waiter of node %d failed with errno %u", n, err);
+	}
 	if (!at && err == EAGAIN && !node->hindered && x_cfg.kind != RDL_KIND_SPIN)
 		x_fail(w, "a try of node %d fails, and nobody has the lock in use or wants it", n);
 	x_drop_waiter(node, at);

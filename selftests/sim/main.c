@@ -18,7 +18,6 @@
 
 #include "main.h"
 
-
 struct world world;
 struct coverage cov;
 struct totals totals;

@@ -314,7 +314,7 @@ struct home_lock {
 	struct rdl_stat own, stat[MAX_NODES];
 	/* What only the simulator knows. */
 	u64 last_token, last_x;	/* of all grants, of the exclusive ones */
-	/* Robust: @must: an owner died, so every grant says so; @may: one may have; until an owner has said it is whole. */
+	/* Robust: @must: an owner died, so every grant says so; @may: one may have; until it is said to be whole. */
 	bool must, may;
 	bool reset;		/* somebody resets it */
 	int gave_up;		/* node + 1 that left it without a word, which the home does not know yet */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fail_init: a module is loaded again and again, and each time another of the loader's allocations fails: the 1st, the
- * 2nd, ..., until one load makes no n-th. Those of the kernel's module loader come first, then those of the module's own
- * initialisation, which must unwind whatever it has done. A load that works although an allocation failed is undone.
+ * fail_init: a module is loaded again and again, and each time another of the loader's allocations fails: the 1st,
+ * the 2nd, ..., until one load makes no n-th. Those of the kernel's module loader come first, then those of the
+ * module's own initialisation, which must unwind whatever it has done. A load that works although an allocation
+ * failed is undone.
  *
  *	fail_init MODULE.ko [PATH...]	none of the PATHs may be there while the module is not loaded
  *

@@ -28,9 +28,9 @@
  *
  * Every structure starts with @size, which the caller sets to sizeof(the structure). A structure longer than the
  * kernel's is accepted when what the kernel does not know is zero. Reserved fields and padding must be zero, unknown
- * flags are refused. Fields named out_ are written by the kernel on success only, and with EOWNERDEAD. Deadlines are absolute,
- * CLOCK_MONOTONIC, nanoseconds, in the caller's time namespace; RDLOCK_NO_DEADLINE waits for ever. Structures have the
- * same layout for 64-bit, 32-bit and x32 callers.
+ * flags are refused. Fields named out_ are written by the kernel on success only, and with EOWNERDEAD. Deadlines are
+ * absolute, CLOCK_MONOTONIC, nanoseconds, in the caller's time namespace; RDLOCK_NO_DEADLINE waits for ever. Structures
+ * have the same layout for 64-bit, 32-bit and x32 callers.
  *
  * ====================  ==========================================================================================
  * errno                 meaning
@@ -396,8 +396,8 @@ struct rdlock_space_list {
  * @value_size: bytes of the value block; 0: none, or as many as it has
  * @reserved: 0
  *
- * Kind, value size, stickiness and robustness are the lock's, and the first open of the key decides them: a kind of 0 is
- * the space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails
+ * Kind, value size, stickiness and robustness are the lock's, and the first open of the key decides them: a kind of 0
+ * is the space's default, and kinds that can be sticky (fair, mcs) are. A later open that asks for something else fails
  * with -EINVAL; what it leaves open it takes as it is. Robustness cannot be left open: with RDLOCK_OPEN_ROBUST the lock
  * must be robust, without it must not, because its owner must know what EOWNERDEAD means. -EOPNOTSUPP: a sticky lock of
  * kind spin or ticket, a value block of kind spin. -EINVAL: one of more than RDLOCK_VALUE_MAX bytes. A lock that nobody
@@ -501,10 +501,10 @@ struct rdlock_release {
 
 /*
  * struct rdlock_release, lock fd, whose acquire in exclusive mode (or a shared one that was converted) ended with
- * EOWNERDEAD: what the robust lock guards is consistent again. It returns when the home knows; from then on acquires are
- * as before the death, on every node. -EINVAL: the lock is not robust, not held exclusively, or no death was told of;
- * -EPERM: the fd does not hold it; -EBUSY: it is being said, or the mode is being changed. A fatal signal leaves open
- * whether the home will know.
+ * EOWNERDEAD: what the robust lock guards is consistent again. It returns when the home knows; from then on acquires
+ * are as before the death, on every node. -EINVAL: the lock is not robust, not held exclusively, or no death was told
+ * of; -EPERM: the fd does not hold it; -EBUSY: it is being said, or the mode is being changed. A fatal signal leaves
+ * open whether the home will know.
  *
  * Who releases such a lock without it has given it up: acquires, also those that wait, end with ENOTRECOVERABLE, on
  * every node, until RDLOCK_IOC_LOCK_RESET, or until nobody has the lock open. Who closes it instead, or dies, changes

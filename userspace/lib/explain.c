@@ -98,8 +98,8 @@ static const struct {
 	  "ping; or wait longer: --wait SECONDS" },
 	{ ANY, ECONNREFUSED, "the home's machine answers, but does not have the space",
 	  "create it there: rdlock space create '%S' ADDRESS, or check address and port" },
-	{ RDLOCK_CMD_LOCK_OPEN, EINVAL, "it exists, and is of another kind, value size or stickiness, or only one of the "
-	  "two is robust", "leave them out, say --robust if it is, or choose another key" },
+	{ RDLOCK_CMD_LOCK_OPEN, EINVAL, "it exists, and is of another kind, value size or stickiness, or only one of "
+	  "the two is robust", "leave them out, say --robust if it is, or choose another key" },
 	{ RDLOCK_CMD_LOCK_OPEN, EOPNOTSUPP, "there is no such lock: values and stickiness depend on the kind",
 	  "see the kinds: rdlock(8)" },
 	{ RDLOCK_CMD_COUNTER_OPEN, EEXIST, "it exists with another number of cells",

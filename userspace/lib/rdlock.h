@@ -113,7 +113,7 @@ RDLOCK_API int rdlock_lock_open_as(int space, const void *key, size_t len, const
 RDLOCK_API int rdlock_acquire(int lock, unsigned int mode, uint64_t deadline, struct rdlock_grant *grant);
 /* Does not wait for the holder: -EAGAIN. */
 RDLOCK_API int rdlock_try(int lock, unsigned int mode, struct rdlock_grant *grant);
-/* A robust lock that was acquired exclusively with -EOWNERDEAD is given up by it, but after rdlock_make_consistent(). */
+/* A robust lock that was acquired exclusively with -EOWNERDEAD is given up by it, unless it was made consistent. */
 RDLOCK_API int rdlock_release(int lock);
 /* What it guards is consistent again: to be said by an exclusive owner, before it releases the lock. */
 RDLOCK_API int rdlock_make_consistent(int lock);

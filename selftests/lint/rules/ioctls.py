@@ -37,5 +37,5 @@ for name in commands:
     named_in(name, "Documentation/uapi.rst", files("Documentation/uapi.rst"))
     named_in(name, "selftests/abi_test.c", files("selftests/abi_test.c"))
     named_in(name, "userspace/lib", files("userspace/lib/*.c", "userspace/lib/*.h"))
-    named_in(name, "kmod/dev.c", files("kmod/dev.c"))
+    named_in(name, "kmod/dev*.c", files("kmod/dev*.c"))
 finish()
