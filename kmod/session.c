@@ -33,6 +33,7 @@
  */
 #define SESSION_CONNECT_MIN_MS	500
 #define SESSION_TRIES_MAX	4
+#define SESSION_RESETS_MAX	4
 
 static u32 new_inc(void)
 {
@@ -313,8 +314,9 @@ static void session_down(struct rdf_link *link, int err)
 		err = -ECONNREFUSED;
 	else if (err == -EPROTONOSUPPORT)
 		err = -EPROTO;
-	/* A moment's weakness of the home, or an address of its host at which nobody listens. */
-	else if (err == -ECONNRESET && !s->up && s->tries >= SESSION_TRIES_MAX)
+	/* A moment's weakness of the home, or, each time, an address of its host at which nobody listens. */
+	s->resets = err == -ECONNRESET && !s->up ? s->resets + 1 : 0;
+	if (s->resets >= SESSION_RESETS_MAX)
 		err = -ECONNREFUSED;
 	s->last_err = err ? err : -ENOTCONN;
 	if (s->up) {

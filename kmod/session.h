@@ -62,6 +62,7 @@ struct rdlock_space;
  * @other_instance: the space was created anew since; all handles are to be revoked. Protected by space->lock.
  * @last_err: why there is no session, negative errno. Protected by space->lock.
  * @tries: attempts to connect since the last session, at most 4. Protected by space->lock.
+ * @resets: of them, those in a row that the home's host ended without a word. Protected by space->lock.
  * @backoff_ms: until the next connect. Protected by space->lock.
  * @calls: requests that wait for an answer, by number; entries are on their callers' stacks, protected by the xarray's
  *   lock
@@ -93,6 +94,7 @@ struct rdlock_session {
 	u64 hello_sent;
 	int last_err;
 	u32 tries;
+	u32 resets;
 	u32 backoff_ms;
 	struct xarray calls;
 	u32 req;

@@ -65,9 +65,10 @@ int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, 
 
 /*
  * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
- * given more time. Not for ever: its heartbeats are answered by somebody else than its requests.
+ * given more time. Not for ever: its heartbeats are answered by somebody else than its requests. Return: false: not even
+ * a heartbeat was answered.
  */
-static void answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
+static bool answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
 {
 	struct rdlock_session *s = &space->session;
 	u64 lease, before;
@@ -81,8 +82,9 @@ static void answer_wait(struct rdlock_space *space, struct completion *done, uns
 		lease = s->lease_end;
 		spin_unlock_bh(&space->lock);
 		if (lease == before)
-			return;
+			return false;
 	}
+	return true;
 }
 
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len,
@@ -90,6 +92,7 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 {
 	struct rdlock_session *s = &space->session;
 	struct session_call call = { .reply = reply, .reply_len = reply_len, .err = -ETIMEDOUT };
+	bool lives = true;
 	u32 req;
 	int err;
 
@@ -101,15 +104,18 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	msg->req = cpu_to_le32(req);
 	err = rdlock_session_send(space, msg, len);
 	if (!err)
-		answer_wait(space, &call.done, patient ? SESSION_CALL_ROUNDS : 1);
+		lives = answer_wait(space, &call.done, patient ? SESSION_CALL_ROUNDS : 1);
 	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
 	if (err) {
 		if (err == -ENOTCONN)
 			*no = 0;
 		return err;
 	}
-	if (call.err == -ETIMEDOUT && !s->local) {
-		/* A home that answers nothing for so long is as good as gone: let the link be made anew. */
+	if (call.err == -ETIMEDOUT && !s->local && (patient || !lives)) {
+		/*
+		 * A home that answers nothing for so long is as good as gone: let the link be made anew. That one caller
+		 * does not want to wait longer says nothing of it.
+		 */
 		spin_lock_bh(&space->lock);
 		if (s->up && s->no == *no)
 			rdf_link_kill(s->link, -ETIMEDOUT);

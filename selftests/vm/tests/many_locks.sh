@@ -33,11 +33,12 @@ case $NODE in
 	check "nothing keeps the module" unload_rdlock
 	;;
 1)
-	plan 7
+	plan 8
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	before=$(inc)
+	sessions=$(stat session)
 	holder many c -n "$locks" >/tmp/held 2>&1 &
 	holder=$!
 	wait_for 600 [ -s /tmp/held ]
@@ -50,12 +51,14 @@ case $NODE in
 	slow=0 n=0
 	until vmctl -t 0.1 get over >/dev/null 2>&1; do
 		rdlock run t/other$n -w 20 -- true || slow=$((slow + 1))
+		rdlock counter add "t/count$n:0" 1 >/dev/null || slow=$((slow + 1))
 		n=$((n + 1))
 		[ $n -lt 2000 ] || break
 	done
 	check "meanwhile it opens and takes others" [ $slow = 0 ]
 	diag "$n others"
 	check "it never lost its session" [ "$(inc)" = "$before" ]
+	check "nor its link" [ "$(stat session)" = "$sessions" ]
 	sync left 600
 	check "nothing keeps the module" unload_rdlock
 	;;
