@@ -14,7 +14,10 @@
 #include "space.h"
 #include "compat.h"
 
-/* 128 Mi words would be far past rdlock_max_keys; this only keeps numbers in range. */
+/*
+ * Keeps numbers in range. Of words alone it is far past rdlock_max_keys; large values have chunks of their own, so of
+ * those there can be no more, counted over the life of the space.
+ */
 #define CHUNKS_MAX	(1u << 18)
 
 /* How long the loopback pair may be away, less than it takes a node to be evicted. */

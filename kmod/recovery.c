@@ -295,6 +295,9 @@ void rdlock_recover_retry(struct work_struct *work)
 	for (i = 0; i < HASH_SIZE(home->keys); i++) {
 		b = (home->retry_at + i) % HASH_SIZE(home->keys);
 		hlist_for_each_entry_safe(key, tmp, &home->keys[b], hash) {
+			/* What only stays for its notice is not worth a look at its word. */
+			bool look = key->rec || key->again;
+
 			if (!stop && key->again && !key->rec && home->nr_recs < RECS_MAX) {
 				retry_begin(home, key);
 				/* Most may be ready at once, so the limit of those under way does not bound this. */
@@ -312,7 +315,8 @@ void rdlock_recover_retry(struct work_struct *work)
 				ask_again(home, key);
 			}
 			more |= key->rec || key->again;
-			rdlock_key_maybe_free(home, key);
+			if (look)
+				rdlock_key_maybe_free(home, key);
 		}
 		/* Goes on from here; the others only need a look when it is time to ask. */
 		if (stop && !ask) {

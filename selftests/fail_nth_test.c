@@ -396,7 +396,7 @@ static int resets(const struct fail_case *c)
 }
 
 FAIL_NTH(RDLOCK_IOC_CONSISTENT, any_consistent, .prepare = has_died, .run = makes_consistent, .undo = leaves_robust,
-	 .firm = true, .once = true)
+	 .firm = true)
 FAIL_NTH(RDLOCK_IOC_LOCK_RESET, any_lock_reset, .prepare = has_ruined, .run = resets, .undo = closes_all, .needs = 1)
 FAIL_NTH(RDLOCK_IOC_LOCK_OPEN, any_lock_open_fair, .prepare = has_space, .run = opens_fair, .undo = closes_all,
 	 .needs = 3)

@@ -119,7 +119,8 @@ RDL_TURN_CELL(op_store)
 	}
 	l->st = RDL_ST_HELD;
 	if (share)
-		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = ok ? EAGAIN : EHOSTUNREACH;
+		/* Not EAGAIN, which says that nothing has changed: the value is the lock's already. */
+		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = EHOSTUNREACH;
 	if (ev->outcome == RDL_FAILED)
 		rdl_pause(l, acts);
 	return rdl_turn_go(l, ev, acts);

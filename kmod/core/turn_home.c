@@ -135,8 +135,8 @@ RDL_TURN_CELL(rebuilt_held)
 	goes_on(l, ev, acts);
 	l->relf = 0;
 	l->q.fresh = 1;
-	/* Claimed before the value was here. */
-	if (!l->users && !rdl_must_store(l))
+	/* Claimed before the value was here. Not for nobody: what is held back is recovered once more. */
+	if (!l->users && !rdl_must_store(l) && !rdl_holds_back(l))
 		rdl_fetch_bytes(l, ev->rebuilt.ver);
 	rdl_tell_settled(l, ev, acts);
 	rdl_replay(l, acts);

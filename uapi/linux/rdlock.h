@@ -568,8 +568,8 @@ struct rdlock_status {
  * From exclusive to shared it succeeds, and lets readers that wait in; a value that was written is the lock's from then
  * on. From shared to exclusive it does not wait: -EDEADLK when others share the lock or wait for it. -EAGAIN: it cannot
  * be decided now, because the link is down or the lock is being recovered; nothing has changed. -EHOSTUNREACH: the
- * link broke meanwhile; the mode is the old one, but a value that was written is the lock's. -EOPNOTSUPP: the kind has
- * no shared mode.
+ * link broke meanwhile, or the lock began to be recovered while a large value was written; the mode is the old one, but
+ * a value that was written is the lock's. -EOPNOTSUPP: the kind has no shared mode.
  */
 struct rdlock_convert {
 	__u32 size;
