@@ -65,8 +65,8 @@ int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, 
 
 /*
  * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
- * given more time. Not for ever: its heartbeats are answered by somebody else than its requests. Return: false: not even
- * a heartbeat was answered.
+ * given more time. Not for ever: its heartbeats are answered by somebody else than its requests. Return: false: not
+ * even a heartbeat was answered.
  */
 static bool answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
 {
@@ -113,7 +113,7 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 	}
 	if (call.err == -ETIMEDOUT && !s->local && (patient || !lives)) {
 		/*
-		 * A home that answers nothing for so long is as good as gone: let the link be made anew. That one caller
+		 * A home that answers nothing for so long is as good as gone: let the link be made anew. That a caller
 		 * does not want to wait longer says nothing of it.
 		 */
 		spin_lock_bh(&space->lock);
