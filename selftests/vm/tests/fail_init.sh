@@ -16,6 +16,8 @@ knobs()
 		echo N >"$knob/ignore-gfp-wait" || return 1
 		echo 0 >"$knob/verbose" || return 1
 	done
+	# What it says of each fault looks like a splat.
+	echo 0 >$fault/fail_usercopy/verbose || return 1
 	echo 0 >$fault/fail_page_alloc/min-order
 }
 
