@@ -66,10 +66,14 @@
 	X(75, DOWN_UNSTORED,	"big value: readers are let in before the value is at the home") \
 	X(76, BIG_UNREAD,	"big value: who is given the lock by a message does not read it")
 
-/* Faults that only random worlds show: the exhaustive search neither closes a lock nor tears a slot. */
+/*
+ * Faults that only random worlds and unit tests show: the exhaustive search neither closes a lock, nor tears a slot,
+ * nor ruins a lock twice.
+ */
 #define RDL_WORLD_BUSTS(X) \
 	X(44, CLOSE_FORGETS,	"a lock is closed by the only node that knows its value") \
-	X(46, TORN_TAKEN,	"a slot that was read while it was written is believed")
+	X(46, TORN_TAKEN,	"a slot that was read while it was written is believed") \
+	X(67, RESET_KEPT,	"robust: a reset that was asked for after the claim is claimed of the next epoch")
 
 /* Faults of robust locks: worlds of those must catch them. */
 #define RDL_ROBUST_BUSTS(X) \

@@ -72,8 +72,6 @@ u32 rdl_robust_begins(struct rdl_lock *l, u32 vflags, struct rdl_acts *acts)
 {
 	l->dead = vflags & RDL_VF_DEAD;
 	l->said = RDL_REPORT_NONE;
-	if (l->report == RDL_REPORT_RESET && !(l->dead & RDL_VF_NOTRECOVERABLE))
-		l->report = RDL_REPORT_NONE;
 	/* What they wait for has no use any more; a ticket is given back when its turn comes. */
 	if (acts && l->nq && hopeless(l)) {
 		l->nq = 0;
@@ -96,8 +94,13 @@ static int report(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 		l->report = RDL_REPORT_CONSISTENT;
 		return 0;
 	case RDL_REPORT_RESET:
-		/* An owner's word is not to be lost; where nobody can have the lock, there is no owner. */
-		if ((l->dead & RDL_VF_NOTRECOVERABLE) && !l->report)
+		/*
+		 * An owner's word is not to be lost; where nobody can have the lock, there is no owner. After the claim
+		 * of an epoch its ruin may be over, unheard of: the next claim would undo a later one, which who asks
+		 * has not seen. It asks again when the home has spoken.
+		 */
+		if ((l->dead & RDL_VF_NOTRECOVERABLE) && !l->report &&
+		    (l->frz != RDL_FRZ_CLAIMED || rdl_bust(RESET_KEPT)))
 			l->report = RDL_REPORT_RESET;
 		return 0;
 	default:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "main.h"
+#include "unit.h"
 
 #define MUTANT_WORLDS	60000
 
@@ -45,6 +46,11 @@ static bool queue_world(u64 seed, const char **why)
 
 static bool fair_world(u64 seed, const char **why)
 {
+	if (rdl_bust(RESET_KEPT)) {
+		first_wrong = NULL;
+		*why = reset_late(seed);
+		return !*why;
+	}
 	return world_of(RDL_KIND_FAIR, seed, why);
 }
 

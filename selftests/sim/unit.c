@@ -780,6 +780,7 @@ const struct unit_test unit_tests[] = {
 	{ "down_failed", down_failed },
 	{ "down_fails_often", down_fails_often },
 	{ "probe_idle", probe_idle },
+	{ "reset_late", reset_late },
 	{ "small_fair", small_fair },
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },

@@ -33,5 +33,6 @@ const char *next_early(u64 seed);
 const char *down_failed(u64 seed);
 const char *down_fails_often(u64 seed);
 const char *probe_idle(u64 seed);
+const char *reset_late(u64 seed);
 
 #endif /* UNIT_H */

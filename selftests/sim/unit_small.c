@@ -190,6 +190,50 @@ const char *probe_idle(u64 seed)
 	return first_wrong;
 }
 
+static void reset_of(u8 kind, bool late)
+{
+	struct rdl_event reset = { .type = RDL_EV_REPORT, .report = RDL_REPORT_RESET };
+	struct rdl_event freeze = { .type = RDL_EV_FREEZE, .epoch = rdl_epoch(1, 0) };
+	struct rdl_acts acts;
+	struct rdl_lock l;
+	u8 said;
+
+	rdl_lock_init(&l, kind, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, RDL_P_ROBUST, 7);
+	wrong(step(&l, &acts, freeze) ||
+	      step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = ++freeze.epoch,
+						  .rebuilt = { .what = RDL_CLAIM_NONE,
+							       .vflags = RDL_VF_NOTRECOVERABLE } }), "not ruined");
+	wrong(!late && step(&l, &acts, reset), "not reset");
+	if (!late)
+		find(&acts, RDL_ACT_ROLL);
+	wrong(step(&l, &acts, freeze), "not frozen");
+	said = find(&acts, RDL_ACT_CLAIM)->claim.report;
+	wrong(said != (late ? RDL_REPORT_NONE : RDL_REPORT_RESET), "a reset is not claimed, or one that is none");
+	if (!late)
+		return;
+	wrong(step(&l, &acts, reset), "not asked");
+	/* REBUILT is lost: the lock was recoverable, and is ruined again. */
+	freeze.epoch++;
+	wrong(step(&l, &acts, freeze), "not frozen again");
+	wrong(find(&acts, RDL_ACT_CLAIM)->claim.report, "a reset of an epoch that is over is claimed");
+}
+
+/* A reset is of the ruin that was there when it was asked for, not of a later one. */
+const char *reset_late(u64 seed)
+{
+	u8 kind;
+
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++) {
+		reset_of(kind, false);
+		reset_of(kind, true);
+	}
+	return first_wrong;
+}
+
 const char *small_fair(u64 seed)
 {
 	return worlds(seed, RDL_KIND_FAIR);

@@ -303,9 +303,9 @@ static void reset(struct world *w, struct event *e)
 	if (!awake(w, e->node) || a->open != OPEN || !a->core.robust)
 		return;
 	trace(w, "node %d: lock %d is reset", e->node, e->lock);
-	if (a->core.dead & RDL_VF_NOTRECOVERABLE)
-		w->home.lock[e->lock].reset = true;
 	feed(w, e->node, e->lock, &ev, 0);
+	if (a->core.report == RDL_REPORT_RESET)
+		w->home.lock[e->lock].reset = true;
 }
 
 /* The home knows what an owner has said. */
