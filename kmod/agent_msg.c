@@ -33,6 +33,7 @@ static int send_claim(struct rdlock_agent *a, const struct rdl_action *act)
 	if (act->claim.ver)
 		memcpy(m.c.value, a->value, sizeof(m.c.value));
 	address(a, &m.h, act->epoch);
+	rdlock_stat_inc(a->space, sent_claim);
 	return rdlock_session_send(a->space, &m.h, sizeof(m));
 }
 

@@ -12,6 +12,7 @@
 #include "home.h"
 #include "session.h"
 #include "space.h"
+#include "stats.h"
 #include "compat.h"
 
 /*
@@ -75,6 +76,8 @@ static int home_op_once(struct rdlock_home *home, struct rdlock_key *key, enum l
 	}
 	if (err)
 		return err;
+	if (what == LOOP_CAS || what == LOOP_READ)
+		rdlock_stat_inc(home->space, home_atomic);
 	wait_for_completion(&home->op_done);
 	*old = home->op.old;
 	switch (home->op.outcome) {

@@ -36,6 +36,7 @@ static void send_freeze(struct rdlock_home *home, struct rdlock_key *key, u16 no
 	m.table = cpu_to_le32(key->chunk->no);
 	m.lock = cpu_to_le32(key->index);
 	m.epoch = cpu_to_le32(key->epoch);
+	rdlock_stat_inc(home->space, sent_freeze);
 	rdlock_home_send(home, node, &m, sizeof(m));
 }
 
@@ -55,22 +56,18 @@ static int word_freeze(struct rdlock_home *home, struct rdlock_key *key, u64 *fr
 	return err;
 }
 
+/* Void operations may have changed the frozen word until all had claimed; now all have, and two rounds are enough. */
 static int word_rebuild(struct rdlock_home *home, struct rdlock_key *key, u64 word)
 {
-	u64 w, old;
+	u64 w = key->rec->frozen | RDL_W_F, old;
 	int err;
 
-	/*
-	 * Void operations may still change the frozen word until all have claimed; now all have, one round is enough.
-	 */
-	err = rdlock_word_read(home, key, &w);
-	while (!err) {
+	for (;;) {
 		err = rdlock_word_cas(home, key, w, word, &old);
-		if (old == w)
-			break;
+		if (err || old == w)
+			return err;
 		w = old;
 	}
-	return err;
 }
 
 static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
@@ -106,6 +103,7 @@ static void recover_finish(struct rdlock_home *home, struct rdlock_key *key)
 		m.h.table = cpu_to_le32(key->chunk->no);
 		m.h.lock = cpu_to_le32(key->index);
 		m.h.epoch = cpu_to_le32(key->epoch);
+		rdlock_stat_inc(home->space, sent_rebuilt);
 		rdlock_home_send(home, node, &m.h, sizeof(m));
 	}
 	rdlock_recover_free(home, key);
