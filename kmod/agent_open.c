@@ -221,6 +221,9 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	exact = a->exact;
 	if (!exact && opener)
 		a->ask = opener->ask;
+	else if (!exact)
+		/* Only to close it: as it is there, robust or not. */
+		a->ask = (struct rdlock_props){ .flags = RDLOCK_OPEN_EXISTING };
 	ask = a->ask;
 	put_ask(&req.o, &ask, exact);
 	if (a->registered && rdlock_agent_busy(a)) {
@@ -315,7 +318,8 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		 */
 		u32 nq = a->core.nq;
 
-		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch, rdlock_budget);
+		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch,
+			      min_t(unsigned int, rdlock_budget, U16_MAX));
 		rdl_lock_props(&a->core, rep.o.props, rdl_slot_seed(a->table, a->slot));
 		memset(a->value, 0, sizeof(a->value));
 		a->core.st = RDL_ST_LOST;

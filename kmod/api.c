@@ -27,7 +27,8 @@
  * A space with users cannot be left or destroyed unless by force.
  *
  * Context: process, may sleep.
- * Return: the space, to be given back by rdlock_space_put(), or ERR_PTR: -ENOENT, -ESHUTDOWN.
+ * Return: the space, to be given back by rdlock_space_put(), or ERR_PTR: -ENOENT, -ESHUTDOWN (it is being left or
+ * destroyed), -ENODEV (its device was removed).
  */
 struct rdlock_space *rdlock_space_get(struct net *net, const char *name, size_t len)
 {
@@ -148,7 +149,7 @@ RDLOCK_EXPORT(rdlock_close);
  * Nothing is held with any other error: -ETIMEDOUT, -EHOSTUNREACH (deadline passed, the home could not be reached),
  * -ERESTARTSYS (fatal signal), -EDEADLK (this handle holds it), -EBUSY (this handle is waiting), -ENOTRECOVERABLE (an
  * owner that was told of a death gave the robust lock up), -EKEYREVOKED (this node was cut off; close and open again if
- * the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN.
+ * the handle held the lock), -EOPNOTSUPP, -ESHUTDOWN, -ENODEV.
  */
 int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant)
 {

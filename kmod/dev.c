@@ -72,7 +72,7 @@ long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg, const 
 		return ret;
 	if (copy_to_user(ubuf, &buf, min(usize, op->size))) {
 		if (op->undo)
-			op->undo(file);
+			op->undo(file, &buf);
 		return -EFAULT;
 	}
 	return ret;
@@ -131,9 +131,9 @@ static int rdlock_acquire_fn(struct file *file, union rdlock_ubuf *u)
 }
 
 /* The caller will not learn that it holds the lock, so it must not. */
-static void rdlock_acquire_undo(struct file *file)
+static void rdlock_acquire_undo(struct file *file, const union rdlock_ubuf *u)
 {
-	rdlock_handle_undo(file->private_data);
+	rdlock_handle_undo(file->private_data, u->acquire.out_token);
 }
 
 static int rdlock_release_fn(struct file *file, union rdlock_ubuf *u)
@@ -412,9 +412,9 @@ put_fd:
 	return err;
 }
 
-static int rdlock_may_admin(struct net *net)
+static int rdlock_may_admin(struct user_namespace *ns)
 {
-	return ns_capable(net->user_ns, CAP_NET_ADMIN) ? 0 : -EPERM;
+	return ns_capable(ns, CAP_NET_ADMIN) ? 0 : -EPERM;
 }
 
 static int rdlock_lock_reset_fn(struct file *file, union rdlock_ubuf *u)
@@ -424,7 +424,7 @@ static int rdlock_lock_reset_fn(struct file *file, union rdlock_ubuf *u)
 	ktime_t deadline;
 	int err;
 
-	err = rdlock_may_admin(space->net);
+	err = rdlock_may_admin(space->user_ns);
 	if (err)
 		return err;
 	if (r->flags || r->reserved)
@@ -496,7 +496,7 @@ static int rdlock_create_fn(struct file *file, union rdlock_ubuf *u)
 	struct rdlock_space_params p = { .net = file->private_data };
 	int err;
 
-	err = rdlock_may_admin(p.net);
+	err = rdlock_may_admin(p.net->user_ns);
 	if (!err)
 		err = rdlock_arg_create(&u->create, &p);
 	return err ? err : rdlock_space_create(&p);
@@ -508,7 +508,7 @@ static int rdlock_join_fn(struct file *file, union rdlock_ubuf *u)
 	ktime_t deadline;
 	int err;
 
-	err = rdlock_may_admin(p.net);
+	err = rdlock_may_admin(p.net->user_ns);
 	if (!err)
 		err = rdlock_arg_join(&u->join, &p, &deadline);
 	return err ? err : rdlock_space_join(&p, deadline);
@@ -521,7 +521,7 @@ static int rdlock_end_space(struct file *file, union rdlock_ubuf *u,
 	struct net *net = file->private_data;
 	int err;
 
-	err = rdlock_may_admin(net);
+	err = rdlock_may_admin(net->user_ns);
 	if (err)
 		return err;
 	if (n->flags & ~RDLOCK_SPACE_FORCE || n->reserved)

@@ -44,7 +44,7 @@ struct rdlock_ioctl {
 	u32 min_size;
 	bool reply;
 	int (*fn)(struct file *file, union rdlock_ubuf *u);
-	void (*undo)(struct file *file);
+	void (*undo)(struct file *file, const union rdlock_ubuf *u);
 };
 
 #define RDLOCK_IOCTL(_cmd, _fn, _type, _last, ...)				\

@@ -43,6 +43,7 @@ static int convert_begin(struct rdlock *l, u32 mode)
 	/* Two that both wait for the other to leave would do so for ever. */
 	if (mode == RDLOCK_EXCLUSIVE && !list_is_singular(&a->users))
 		return -EDEADLK;
+	l->err = 0;
 	return rdlock_agent_convert(a, l, mode, l->dirty);
 }
 
@@ -56,6 +57,7 @@ static bool converted(void *arg)
 int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g)
 {
 	struct rdlock_agent *a = l->agent;
+	bool waited;
 	int err;
 
 	if (mode != RDLOCK_SHARED && mode != RDLOCK_EXCLUSIVE)
@@ -65,20 +67,24 @@ int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g)
 	spin_unlock_bh(&a->lock);
 	if (err < 0)
 		return err;
+	waited = !err;
 	/*
 	 * It ends within the fabric's bounds, and cannot be taken back: a signal must not leave the mode open, only a
 	 * fatal one may.
 	 */
-	if (!err)
+	if (waited)
 		err = rdlock_sleep_until(&l->wq, converted, l, KTIME_MAX, false);
 	if (err < 0)
 		return err;
 	spin_lock_bh(&a->lock);
 	err = held(l);
-	if (!err) {
+	if (!err && waited) {
 		err = l->err;
 		l->err = 0;
 	}
+	/* Another thread of the owner has taken its result, or has given the lock back and got it again. */
+	if (!err && l->mode != mode)
+		err = -EAGAIN;
 	if (!err && g)
 		*g = l->grant;
 	spin_unlock_bh(&a->lock);

@@ -588,12 +588,15 @@ int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline)
 	struct rdlock_session *s = &space->session;
 	int err, last;
 
-	err = rdlock_sleep_until(&s->wq, session_settled, s, deadline, true);
-	if (READ_ONCE(s->up))
-		return 0;
-	if (READ_ONCE(s->stopped))
-		return -ESHUTDOWN;
-	last = READ_ONCE(s->last_err);
+	/* A link that came and went again settles nothing. */
+	do {
+		err = rdlock_sleep_until(&s->wq, session_settled, s, deadline, true);
+		if (READ_ONCE(s->up))
+			return 0;
+		if (READ_ONCE(s->stopped))
+			return -ESHUTDOWN;
+		last = READ_ONCE(s->last_err);
+	} while (!err && !session_refused(last));
 	if (err == -ETIMEDOUT)
 		/* The home still counts down for an earlier life of this node: the id is taken. */
 		return last == -EAGAIN ? -EBUSY : -EHOSTUNREACH;

@@ -68,6 +68,7 @@ static void space_free_work(struct work_struct *work)
 	destroy_workqueue(space->wq);
 	free_percpu(space->stats);
 	xa_destroy(&space->session.calls);
+	put_user_ns(space->user_ns);
 	kfree(space);
 }
 
@@ -89,13 +90,26 @@ void rdlock_space_unref(struct rdlock_space *space)
 	kref_put(&space->ref, space_release);
 }
 
+int rdlock_space_gone_error(struct rdlock_space *space)
+{
+	switch (READ_ONCE(space->state)) {
+	case RDLOCK_SPACE_DEAD:
+		return -ENODEV;
+	case RDLOCK_SPACE_STOPPING:
+		return -ESHUTDOWN;
+	default:
+		/* Reserved, not published. */
+		return -ENOENT;
+	}
+}
+
 int rdlock_space_pin(struct rdlock_space *space)
 {
 	int err = 0;
 
 	spin_lock_bh(&space->lock);
 	if (space->stopping)
-		err = -ESHUTDOWN;
+		err = rdlock_space_gone_error(space);
 	else
 		space->openers++;
 	spin_unlock_bh(&space->lock);
@@ -151,6 +165,7 @@ static struct rdlock_space *space_alloc(const struct rdlock_space_params *p, boo
 		return ERR_PTR(-ENOMEM);
 	kref_init(&space->ref);
 	space->net = p->net;
+	space->user_ns = get_user_ns(p->net->user_ns);
 	memcpy(space->name, p->name, p->name_len);
 	space->name_len = p->name_len;
 	space->hash = space_hash(p->name, p->name_len);
@@ -188,6 +203,7 @@ err_free_wq:
 err_free_stats:
 	free_percpu(space->stats);
 err_free:
+	put_user_ns(space->user_ns);
 	kfree(space);
 	return ERR_PTR(err);
 }
@@ -568,7 +584,7 @@ int rdlock_space_may_open(struct rdlock_space *space)
 		bits = space->mode >> 6 & 7;
 	else if (in_group_p(space->gid))
 		bits = space->mode >> 3 & 7;
-	if ((bits & 6) == 6 || ns_capable(space->net->user_ns, CAP_DAC_OVERRIDE))
+	if ((bits & 6) == 6 || ns_capable(space->user_ns, CAP_DAC_OVERRIDE))
 		return 0;
 	return -EACCES;
 }

@@ -58,6 +58,7 @@ struct rdlock_space_params {
  * @list: in the net namespace's list. Protected by rdlock_net.mutex.
  * @ref: references
  * @net: its namespace; alive as long as the space is in the list (namespace exit stops it)
+ * @user_ns: whose capabilities count; referenced, since fds of the space may outlive @net
  * @name, @name_len, @hash, @addr, @node, @max_nodes, @kind, @is_home, @wait: fixed at creation
  * @rtt: smoothed, ns, of operations on words; racy, a hint
  * @mode, @uid, @gid: fixed at creation
@@ -89,6 +90,7 @@ struct rdlock_space {
 	struct list_head list;
 	struct kref ref;
 	struct net *net;
+	struct user_namespace *user_ns;
 	u8 name[RDLOCK_NAME_MAX];
 	u32 name_len;
 	u64 hash;
@@ -165,6 +167,8 @@ void rdlock_space_exit(void);
 struct rdlock_space *rdlock_space_ref(struct rdlock_space *space);
 /* space->lock is held; STOPPING and DEAD are not left again. */
 void rdlock_space_set_state_locked(struct rdlock_space *space, enum rdlock_space_state state, int reason);
+/* Why there is no opening one that is stopping: -ENODEV, -ESHUTDOWN; -ENOENT: it is not there yet. Context: any. */
+int rdlock_space_gone_error(struct rdlock_space *space);
 bool rdlock_space_is_stopping(struct rdlock_space *space);
 /* The space cannot go on: everything in it is revoked, only leaving or destroying is left. Context: any. */
 void rdlock_space_give_up(struct rdlock_space *space, int err);

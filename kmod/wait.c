@@ -86,7 +86,7 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 		if (err)
 			break;
 		if (rdlock_space_is_stopping(a->space)) {
-			err = -ESHUTDOWN;
+			err = rdlock_space_gone_error(a->space);
 			break;
 		}
 		if (a->registered) {
@@ -328,7 +328,7 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	if (mode == RDLOCK_SHARED && a->core.kind != RDL_KIND_FAIR)
 		return -EOPNOTSUPP;
 	if (rdlock_space_is_stopping(a->space))
-		return -ESHUTDOWN;
+		return rdlock_space_gone_error(a->space);
 	if (!try && deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
 		return -ETIMEDOUT;
 	if (!a->registered) {
@@ -574,12 +574,12 @@ int rdlock_handle_release(struct rdlock *l)
 	return err;
 }
 
-void rdlock_handle_undo(struct rdlock *l)
+void rdlock_handle_undo(struct rdlock *l, u64 token)
 {
 	struct rdlock_agent *a = l->agent;
 
 	spin_lock_bh(&a->lock);
-	if (l->state == RDLOCK_FD_HELD)
+	if (l->state == RDLOCK_FD_HELD && l->grant.token == token)
 		handle_withdraw(l, WITHDRAW_UNSEEN);
 	spin_unlock_bh(&a->lock);
 }

@@ -95,8 +95,8 @@ int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_gr
 int rdlock_request_cancel(struct rdlock *l);
 /* What follows: 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock, but for convert. */
 int rdlock_handle_release(struct rdlock *l);
-/* As if it had not been acquired: nobody has seen the grant. */
-void rdlock_handle_undo(struct rdlock *l);
+/* As if it had not been acquired: nobody has seen the grant with that token. A later one is another's to give back. */
+void rdlock_handle_undo(struct rdlock *l, u64 token);
 /* held.c: also -EOPNOTSUPP, -EDEADLK, -EAGAIN. Context: process, sleeps. @g is written on success only. */
 int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g);
 /* Copies at most @size bytes. The value's size, or -EOPNOTSUPP: the lock has none. */

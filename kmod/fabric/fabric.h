@@ -270,7 +270,8 @@ const char *rdf_stat_name(enum rdf_stat stat);
 #define RDF_ACCESS_ATOMIC  BIT(0)	/* REMOTE_READ | REMOTE_ATOMIC, no REMOTE_WRITE: lock words, counter cells */
 #define RDF_ACCESS_DATA    BIT(1)	/* REMOTE_READ | REMOTE_WRITE: boards, value blocks */
 
-#define RDF_MEM_PART	32768	/* bytes: an allocation that does not fail for want of order */
+/* Bytes: an allocation that does not fail for want of order. */
+#define RDF_MEM_PART	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
 
 /* Zeroed; @size is rounded up to pages. More than RDF_MEM_PART may be in several places, which no peer can tell. */
 struct rdf_mem *rdf_mem_alloc(struct rdf_dom *dom, size_t size);
@@ -320,7 +321,7 @@ typedef int (*rdf_request_fn)(void *ctx, const struct rdf_hello *hello, struct r
  * rdf_listen - accept links of one space at @addr
  *
  * Spaces on one address share the CM listener; @space_hash tells them apart. Pending handshakes are capped
- * (RDF_MAX_PENDING per listener) and time out; the excess is refused with -EBUSY.
+ * (RDF_MAX_PENDING per listener) and time out; the excess is refused with -ENOBUFS.
  *
  * Return: listener or ERR_PTR: -EADDRINUSE, -EEXIST (same hash on that address), ...
  */

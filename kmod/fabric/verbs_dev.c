@@ -169,6 +169,10 @@ static int rdf_find_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		complete(&find->done);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
+		/* No device, or nobody who answers there yet: -ETIMEDOUT, which may beat our own clock. */
+		find->err = ev->status < 0 ? ev->status : -ENODEV;
+		complete(&find->done);
+		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		find->err = -ENODEV;
 		complete(&find->done);

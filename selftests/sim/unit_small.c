@@ -194,16 +194,19 @@ static void reset_of(u8 kind, bool late)
 {
 	struct rdl_event reset = { .type = RDL_EV_REPORT, .report = RDL_REPORT_RESET };
 	struct rdl_event freeze = { .type = RDL_EV_FREEZE, .epoch = rdl_epoch(1, 0) };
+	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT };
 	struct rdl_acts acts;
 	struct rdl_lock l;
 	u8 said;
 
+	rebuilt.rebuilt.what = RDL_CLAIM_NONE;
+	rebuilt.rebuilt.vflags = RDL_VF_NOTRECOVERABLE;
 	rdl_lock_init(&l, kind, 1, rdl_epoch(1, 0), 2);
 	rdl_lock_props(&l, RDL_P_ROBUST, 7);
-	wrong(step(&l, &acts, freeze) ||
-	      step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = ++freeze.epoch,
-						  .rebuilt = { .what = RDL_CLAIM_NONE,
-							       .vflags = RDL_VF_NOTRECOVERABLE } }), "not ruined");
+	wrong(step(&l, &acts, freeze), "not frozen");
+	freeze.epoch++;
+	rebuilt.epoch = freeze.epoch;
+	wrong(step(&l, &acts, rebuilt), "not ruined");
 	wrong(!late && step(&l, &acts, reset), "not reset");
 	if (!late)
 		find(&acts, RDL_ACT_ROLL);

@@ -35,13 +35,13 @@
  * ====================  ==========================================================================================
  * errno                 meaning
  * ====================  ==========================================================================================
- * ENOTTY                unknown command
+ * ENOTTY                unknown command, or not one of this kind of fd
  * EINVAL                unknown flag, non-zero padding, bad value, too short a structure; a lock that exists with
  *                       another kind, value size or stickiness than is asked for, or only one of the two is robust
  * E2BIG                 a longer structure than the kernel knows, with a non-zero tail
  * EOPNOTSUPP            known, but not by this kind of lock, device or kernel
  * EFAULT                bad user memory
- * EBADF                 not an fd, or not one of rdlock's kind that is wanted
+ * EBADF                 not an fd
  * EPERM                 not the owner of the lock, or not its exclusive one; administration without CAP_NET_ADMIN
  * EACCES                the space's owner, group and mode do not let the caller in
  * ENOENT                no such space in this network namespace

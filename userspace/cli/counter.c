@@ -212,6 +212,7 @@ int cmd_lock_test(const struct args *a)
 	uint64_t deadline;
 	struct target t;
 	struct rdlock_lock_opts opts = {};
+	struct rdlock_grant grant = {};
 	unsigned int flags = opt_val(a, "robust") ? RDLOCK_OPEN_ROBUST : 0;
 	int space, lock, err, ret;
 
@@ -229,12 +230,16 @@ int cmd_lock_test(const struct args *a)
 	close(space);
 	if (lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, lock, &t);
-	err = rdlock_try(lock, RDLOCK_MODE_EXCLUSIVE, NULL);
+	err = rdlock_try(lock, RDLOCK_MODE_EXCLUSIVE, &grant);
 	/* A robust one is not to be closed while it is held; but who was told of a death must leave it as it is. */
 	if (!err)
 		rdlock_release(lock);
 	if (err == -EOWNERDEAD)
 		err = 0;
+	else if (!err && grant.flags & (RDLOCK_GRANT_OWNER_DIED | RDLOCK_GRANT_MAYBE_DIED))
+		/* To have it for a moment is to be the one that is told. */
+		fprintf(stderr, "rdlock: an owner of '%s/%s' died holding it: what it guards may be half done\n"
+			"        the next owner is not told again: it was this test's turn\n", t.space_text, t.key_text);
 	close(lock);
 	if (err && err != -EAGAIN)
 		return fail(RDLOCK_CMD_ACQUIRE, err, &t);

@@ -77,7 +77,7 @@ static void lost(struct run *r, const char *command)
 	fprintf(stderr, "rdlock: lock '%s/%s' was LOST while %s ran: this node was cut off, others may have it\n",
 		r->t.space_text, r->t.key_text, command);
 	fprintf(stderr, "        see the state: rdlock space show '%s'; check what %s did\n", r->t.space_text, command);
-	if (r->kill_on_loss)
+	if (r->kill_on_loss && r->child > 0)
 		kill(r->child, SIGTERM);
 }
 
@@ -85,6 +85,7 @@ static void lost(struct run *r, const char *command)
 static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t parent, char **argv)
 {
 	char hex[OUT_HEX_STR], flags[FLAGS_STR];
+	int err;
 
 	sigaction(SIGCHLD, &r->old_chld, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -97,8 +98,9 @@ static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t 
 	setenv("RDLOCK_INSTANCE", out_hex_str(grant->instance, hex), 1);
 	setenv("RDLOCK_GRANT_FLAGS", flags, 1);
 	execvp(argv[0], argv);
-	fprintf(stderr, "rdlock: cannot run '%s': %s\n", argv[0], strerror(errno));
-	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+	err = errno;
+	fprintf(stderr, "rdlock: cannot run '%s': %s\n", argv[0], strerror(err));
+	_exit(err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
 /* Return: true when the child has ended, with its wait status. */
@@ -136,6 +138,14 @@ static int wait_for_child(struct run *r, int sigfd, const char *command)
 	}
 }
 
+/* Nothing was done under the lock: to go without a release would be the owner's death, if the lock is robust. */
+static int never_ran(struct run *r)
+{
+	if (!r->died)
+		rdlock_release(r->lock);
+	return EXIT_ERROR;
+}
+
 static int run_child(struct run *r, const struct rdlock_grant *grant, char **argv)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -154,18 +164,19 @@ static int run_child(struct run *r, const struct rdlock_grant *grant, char **arg
 	sigfd = signalfd(-1, &mask, SFD_CLOEXEC);
 	if (sigfd < 0) {
 		fprintf(stderr, "rdlock: signalfd: %s\n", strerror(errno));
-		return EXIT_ERROR;
+		return never_ran(r);
 	}
 	fflush(NULL);
 	r->child = fork();
 	if (r->child < 0) {
 		fprintf(stderr, "rdlock: cannot fork: %s\n", strerror(errno));
-		return EXIT_ERROR;
+		return never_ran(r);
 	}
 	if (!r->child)
 		exec_command(r, grant, parent, argv);
 
 	code = wait_for_child(r, sigfd, argv[0]);
+	r->child = 0;
 	if (r->died && code) {
 		/* Not repaired: the end of this process leaves it as it was, a release would give it up. */
 		fprintf(stderr, "rdlock: %s failed, so the next owner of '%s/%s' is told of the death again\n", argv[0],

@@ -117,7 +117,6 @@ static const struct {
 	  "repair it under the lock: rdlock run --robust --recover" },
 	{ RDLOCK_CMD_ACQUIRE, ENOTRECOVERABLE, "an owner died, and the next gave up what it guards",
 	  "repair that, then reset the lock: rdlock lock reset '%L'" },
-	{ ANY, EPERM, "that needs CAP_NET_ADMIN", "run it as root" },
 	{ RDLOCK_CMD_CANCEL, ENOENT, "there is no request", NULL },
 	{ RDLOCK_CMD_ACQUIRE, EAGAIN, "somebody else has it",
 	  "wait for it: rdlock run without -n, or with -w SECONDS" },
@@ -134,6 +133,7 @@ static const struct {
 	{ RDLOCK_CMD_VALUE_GET, EPERM, "it is not held", NULL },
 	{ RDLOCK_CMD_VALUE_GET, EMSGSIZE, "it has more than 64 bytes, and there is no room for them", NULL },
 	{ RDLOCK_CMD_VALUE_SET, EPERM, "it is not held exclusively", NULL },
+	{ ANY, EPERM, "that needs CAP_NET_ADMIN", "run it as root" },
 	{ RDLOCK_CMD_VALUE_SET, EINVAL, "its value has another size", NULL },
 	{ ANY, EHOSTUNREACH, "the space's home cannot be reached",
 	  "see the state: rdlock space show '%S'; check the home and the network" },
@@ -162,10 +162,10 @@ static const struct {
 	const char *name;
 } names[] = {
 #define N(e) { e, #e }
-	N(EACCES), N(EADDRINUSE), N(EADDRNOTAVAIL), N(EAGAIN), N(EBADF), N(EBADMSG), N(EBUSY), N(ECONNREFUSED),
-	N(ECONNRESET), N(EDEADLK), N(EEXIST), N(EFAULT), N(EHOSTUNREACH), N(EINTR), N(EINVAL), N(EIO),
-	N(EKEYREVOKED), N(EMFILE), N(ENAMETOOLONG), N(ENETUNREACH), N(ENFILE), N(ENODATA), N(ENODEV), N(ENOENT),
-	N(ENOMEM), N(ENOSPC), N(ENOTRECOVERABLE), N(ENOTTY), N(ENXIO), N(EOPNOTSUPP), N(EOWNERDEAD), N(EPERM),
+	N(EACCES), N(EADDRINUSE), N(EADDRNOTAVAIL), N(EAGAIN), N(EBADF), N(EBADMSG), N(EBUSY), N(ECONNABORTED),
+	N(ECONNREFUSED), N(ECONNRESET), N(EDEADLK), N(EEXIST), N(EFAULT), N(EHOSTUNREACH), N(EINTR), N(EINVAL), N(EIO),
+	N(EKEYREVOKED), N(EMFILE), N(EMSGSIZE), N(ENAMETOOLONG), N(ENETRESET), N(ENETUNREACH), N(ENFILE), N(ENODATA), N(ENODEV), N(ENOENT),
+	N(ENOMEM), N(ENOSPC), N(ENOTRECOVERABLE), N(ENOTCONN), N(ENOTTY), N(ENXIO), N(EOPNOTSUPP), N(EOWNERDEAD), N(EPERM),
 	N(EPROTO), N(ERANGE), N(EREMOTEIO), N(ESHUTDOWN), N(ETIMEDOUT), N(E2BIG),
 #undef N
 };

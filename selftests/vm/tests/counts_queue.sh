@@ -104,7 +104,7 @@ costs()
 all_here()
 {
 	case $1 in
-	=) usleep $((200000 * PATIENCE)) ;;
+	'=') usleep $((200000 * PATIENCE)) ;;
 	*) usleep $((pause * PATIENCE)) ;;
 	esac
 	step=$((step + 1))
@@ -135,7 +135,7 @@ tell()
 			do_word "$word" || bad="$bad $word"
 		fi
 	done
-	all_here =
+	all_here '='
 	to=$(counted)
 	# shellcheck disable=SC2046,SC2086 # seven numbers each
 	put "cost$story.$NODE" "$(set -- $from $to
@@ -179,7 +179,7 @@ recovery_costs()
 		sum=$(set -- $sum $(get "recovery.$n")
 			echo "$(($1 + $6)) $(($2 + $7)) $(($3 + $8)) $(($4 + $9)) $(($5 + ${10}))")
 	done
-	echo "recoveries, the home's atomics, FREEZEs, CLAIMs, REBUILTs: $sum"
+	echo "recoveries, the home's atomics, FREEZE, CLAIM, REBUILT messages: $sum"
 	[ "$sum" = "$1" ]
 }
 recovers()
@@ -195,15 +195,15 @@ recovers()
 	opener=$!
 	check "a robust lock is open on every node" wait_for 10 said 0 open
 	[ "$NODE" = 1 ] && begins
-	all_here =
+	all_here '='
 	from=$(recovery_counted)
-	all_here =
+	all_here '='
 	if [ "$NODE" = 1 ]; then
 		said 1 held || bail "the owner has nothing"
 		leaves
 	fi
 	[ "$NODE" != 0 ] || check "its owner is killed, and the lock recovered" wait_for 10 recovered $((${from%% *} + 1))
-	all_here =
+	all_here '='
 	to=$(recovery_counted)
 	# shellcheck disable=SC2046,SC2086 # five numbers each
 	put "recovery.$NODE" "$(set -- $from $to
