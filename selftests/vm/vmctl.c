@@ -172,7 +172,8 @@ int main(int argc, char **argv)
 	static char request[LINE], answer[LINE];
 	unsigned long long deadline;
 	double seconds = 0;
-	int i = 1, kind;
+	int i = 1, kind, silent = 0;
+	unsigned int pause_us = 2000;
 	size_t n = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "now")) {
@@ -198,14 +199,28 @@ int main(int argc, char **argv)
 	}
 
 	deadline = now_ns() + (unsigned long long)(seconds * 1e9);
+	/* "meet NAME" is for us: to arrive there, and to wait until all have. */
+	if (!strncmp(request, "meet ", 5)) {
+		static char arrive[LINE + 8];
+
+		snprintf(arrive, sizeof(arrive), "arrive %s", request + 5);
+		if (ask(arrive, answer, sizeof(answer)) != 'o')
+			return 1;
+		snprintf(arrive, sizeof(arrive), "passed %s %s", request + 5, answer);
+		memcpy(request, arrive, sizeof(request));
+		silent = 1;
+	}
 	for (;;) {
 		kind = ask(request, answer, sizeof(answer));
 		if (kind != 'w')
 			break;
 		if (now_ns() >= deadline)
 			return 3;
-		usleep(30000);
+		usleep(pause_us);
+		pause_us = pause_us < 15000 ? 2 * pause_us : 30000;
 	}
+	if (silent)
+		answer[0] = 0;
 	if (answer[0])
 		printf("%s\n", answer);
 	return kind == 'o' ? 0 : 1;

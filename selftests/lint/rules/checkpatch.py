@@ -12,6 +12,9 @@ from lintlib import BUILD, CACHE, ROOT, fail_text, files, finish, need, skip
 # Columns of a line of code in this project. The kernel's own limit is 100.
 COLUMNS = 120
 
+# So many at a time.
+FILES = 10
+
 # Everywhere: what checkpatch cannot know.
 IGNORE = [
     "COMPLEX_MACRO",		# lists of names (X macros) are the project's habit; see core.h, stats_list.h
@@ -41,33 +44,42 @@ USER_IGNORE = [
 TRACE_IGNORE = ["OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"]
 
 
-def one(job):
-    name, script, version = job
+def arguments(name):
     user = not name.startswith(("kmod/", "uapi/")) or name.startswith("kmod/test/fabric/")
     ignore = IGNORE + (USER_IGNORE if user else []) + (TRACE_IGNORE if name.endswith("/trace.h") else [])
-    args = [f"--max-line-length={COLUMNS}", "--ignore", ",".join(ignore)]
+    return (f"--max-line-length={COLUMNS}", "--ignore", ",".join(ignore))
+
+
+def clean_mark(name, version):
     data = (ROOT / name).read_bytes()
-    key = hashlib.sha256(b"\0".join([version, " ".join(args).encode(), name.encode(), data])).hexdigest()
-    clean = CACHE / "checkpatch-clean" / key[:40]
-    if clean.exists():
-        return ""
+    key = hashlib.sha256(b"\0".join([version, " ".join(arguments(name)).encode(), name.encode(), data])).hexdigest()
+    return CACHE / "checkpatch-clean" / key[:40]
+
+
+def some(job):
+    """What it says of a few files with the same arguments: it takes long to begin."""
+    names, script, version = job
     # Not in the tree: it may leave a file behind.
     out = subprocess.run(["perl", str(script), "--no-tree", "--strict", "--terse", "--quiet", "--no-summary",
-                          "--show-types", "--color=never"] + args + ["-f", str(ROOT / name)], cwd=BUILD,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    said = out.stdout.decode(errors="replace")
-    said = said.replace(f"{ROOT}/", "")
-    if not said.strip() and out.returncode:
-        said = f"{name}:1: checkpatch ended with {out.returncode}"
+                          "--show-types", "--color=never", *arguments(names[0]), "-f"] + [str(ROOT / n) for n in names],
+                         cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    said = out.stdout.decode(errors="replace").replace(f"{ROOT}/", "").splitlines()
+    if not said and out.returncode:
+        return "".join(f"{n}:1: checkpatch ended with {out.returncode}\n" for n in names)
     # It knows EXPORT_SYMBOL(), which may follow the function at once, but not our name for it.
-    lines = data.split(b"\n")
-    exports = {f"{name}:{n}: " for n, line in enumerate(lines, 1) if line.startswith(b"RDLOCK_EXPORT(")}
-    said = "".join(s + "\n" for s in said.splitlines()
-                   if not (":LINE_SPACING:" in s and s.startswith(tuple(exports) or ("\0",))))
-    if not said.strip():
+    exports = ["\0"]
+    for name in names:
+        lines = (ROOT / name).read_bytes().split(b"\n")
+        exports += [f"{name}:{n}: " for n, line in enumerate(lines, 1) if line.startswith(b"RDLOCK_EXPORT(")]
+    said = [s for s in said if not (":LINE_SPACING:" in s and s.startswith(tuple(exports)))]
+    of_none = [s for s in said if not s.startswith(tuple(n + ":" for n in names))]
+    for name in names:
+        if of_none or any(s.startswith(name + ":") for s in said):
+            continue
+        clean = clean_mark(name, version)
         clean.parent.mkdir(parents=True, exist_ok=True)
         clean.touch()
-    return said
+    return "".join(s + "\n" for s in said)
 
 
 need("perl")
@@ -75,8 +87,12 @@ script = checkpatch()
 if not script:
     skip("needs linux-source-6.1")
 version = hashlib.sha256(script.read_bytes()).digest()
-jobs = [(name, script, version) for name in files("*.c", "*.h")]
+todo = {}
+for name in files("*.c", "*.h"):
+    if not clean_mark(name, version).exists():
+        todo.setdefault(arguments(name), []).append(name)
+jobs = [(names[i:i + FILES], script, version) for names in todo.values() for i in range(0, len(names), FILES)]
 with concurrent.futures.ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-    for said in pool.map(one, jobs):
+    for said in pool.map(some, jobs):
         fail_text(said)
 finish()

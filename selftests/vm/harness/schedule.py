@@ -85,8 +85,8 @@ def pick(waiting, running, room):
     return None
 
 
-def order(scenarios, seconds):
+def order(scenarios, seconds, scale=0.05):
     """Longest first: the last ones fill the gaps. seconds: what they took the last time."""
     def length(s):
-        return seconds.get(s.name, s.timeout / 8)
+        return seconds.get(s.name, (s.timeout + s.timeout_scaled * scale) / 8)
     return sorted(scenarios, key=lambda s: (s.load == "alone", -length(s), s.name))

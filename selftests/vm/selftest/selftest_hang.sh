@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Harness, of itself: the scenario never ends
 # group: selftest
-# timeout: 8
+# timeout: 4
 # rxe: no
 # expect: fail timeout
 # shellcheck shell=sh disable=SC1091

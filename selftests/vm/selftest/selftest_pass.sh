@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Harness, of itself: a VM whose tests pass
 # group: selftest
-# rxe: no
 # boot: cold
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh

@@ -20,14 +20,14 @@ else
 fi
 sync joined
 
-check "with the lock: torture begins" modprobe rdlock_torture key=good seconds=5 hold_us=1000
-sleep 5
+check "with the lock: torture begins" modprobe rdlock_torture key=good seconds=3 hold_us=1000
+sleep 3
 wait_for 20 over
 check "with the lock: PASS" grep -q 'rdlock_torture: PASS' $result
 rmmod rdlock_torture
 sync good
-check "without: torture begins" modprobe rdlock_torture type=busted key=bad seconds=5 hold_us=1000
-sleep 5
+check "without: torture begins" modprobe rdlock_torture type=busted key=bad seconds=3 hold_us=1000
+sleep 3
 check "without: the threads end" timeout -s KILL 20 rmmod rdlock_torture
 diag "$(dmesg | grep 'rdlock_torture: ')"
 check "without: a violation is seen" dmesg_has 'rdlock_torture: .*violations=[1-9]'

@@ -7,7 +7,7 @@
 
 locks=/sys/kernel/debug/rdlock/t/locks
 state() { rdlock space show t | grep -q "^state *$1"; }
-key_gone() { ! grep '^lock k ' $locks; }
+key_gone() { lacks '^lock k ' $locks; }
 
 if [ "$NODE" = 0 ]; then
 	plan 5

@@ -10,9 +10,9 @@ fault=/sys/kernel/debug/rdlock/fault
 locks=/sys/kernel/debug/rdlock/t/locks
 state() { rdlock space show t | grep -q "^state *$1"; }
 inc() { rdlock space show t | grep '^incarn'; }
-key_gone() { ! grep "^lock $1 " $locks; }
-not_open() { ! grep "^agent $1 .*opens=[1-9]" $locks; }
-agent_gone() { ! grep "^agent $1 " $locks; }
+key_gone() { lacks "^lock $1 " $locks; }
+not_open() { lacks "^agent $1 .*opens=[1-9]" $locks; }
+agent_gone() { lacks "^agent $1 " $locks; }
 
 if [ "$NODE" = 0 ]; then
 	plan 5

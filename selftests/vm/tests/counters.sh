@@ -9,7 +9,7 @@
 plan 8
 
 peer=$((1 - NODE))
-rounds=$(scaled 20000)
+rounds=$(scaled_less 20000 3)
 limit=$((60 + rounds / 10))
 word() { tr ' ' '\n' </tmp/hammer | sed -n "s/^$1=//p"; }
 between() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; }

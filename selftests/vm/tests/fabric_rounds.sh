@@ -86,7 +86,7 @@ meet
 	wait_for 10 cmd node "$HOME_IP" $PORT 2>/dev/null || bad=$((bad + 1))
 	while [ $round -lt "$rounds" ]; do
 		# From far too short to enough
-		cmd connect "$HOME_IP" $PORT $((1 + round * 3)) 2>/dev/null
+		cmd connect "$HOME_IP" $PORT $((1 + round * 600 / rounds)) 2>/dev/null
 		[ $((round % 10)) = 9 ] && { cmd close && cmd node "$HOME_IP" $PORT || bad=$((bad + 1)); }
 		round=$((round + 1))
 	done

@@ -7,7 +7,7 @@
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 
-no_lock_open() { ! grep '^lock ' /sys/kernel/debug/rdlock/t/locks; }
+no_lock_open() { lacks '^lock ' /sys/kernel/debug/rdlock/t/locks; }
 
 if [ "$NODE" = 0 ]; then
 	plan 5

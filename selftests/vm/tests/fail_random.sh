@@ -48,7 +48,7 @@ word() { tr ' ' '\n' <"$1" | sed -n "s/^$2=//p"; }
 between() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; }
 ready() { rdlock space show t | grep -q ready; }
 only_t() { [ "$(rdlock -j space list | grep -o '"name": *"[^"]*"' | tr -d ' ')" = '"name":"t"' ]; }
-none_open() { ! grep -e '^lock ' -e '^agent ' $locks; }
+none_open() { lacks '^lock \|^agent ' $locks; }
 
 # Come and go in another space meanwhile; what becomes of it does not matter, but what is left.
 churn()

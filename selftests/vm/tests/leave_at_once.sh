@@ -9,7 +9,7 @@
 # More than fit into a queue pair, and into the credits of the other.
 locks=600
 stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
-none() { ! grep -q '^lock d' /sys/kernel/debug/rdlock/t/locks; }
+none() { lacks '^lock d' /sys/kernel/debug/rdlock/t/locks; }
 
 if [ "$NODE" = 0 ]; then
 	plan 14

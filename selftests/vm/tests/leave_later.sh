@@ -41,7 +41,7 @@ case $NODE in
 	check "nothing keeps the module" unload_rdlock
 	;;
 2)
-	plan 10
+	plan 9
 	sync made
 	sync mute
 	sync recovering
@@ -56,8 +56,8 @@ case $NODE in
 		wait $opener
 		check "$i: it leaves, with its module" eval "rdlock space leave t && unload_rdlock"
 	done
+	# What would still happen now would be seen in the log.
 	sleep 2
-	check "nothing happens after that" true
 	sync left
 	;;
 esac

@@ -72,7 +72,7 @@ reader()
 {
 	while :; do
 		cat $dumps/*/* >/dev/null 2>&1
-		usleep 20000
+		usleep 100000
 	done
 }
 

@@ -8,7 +8,7 @@
 
 locks=/sys/kernel/debug/rdlock/t/locks
 state() { rdlock space show t | grep -q "^state *$1"; }
-no_agent() { ! grep '^agent ' $locks; }
+no_agent() { lacks '^agent ' $locks; }
 inc() { rdlock space show t | grep '^incarn'; }
 
 if [ "$NODE" = 0 ]; then

@@ -6,4 +6,4 @@
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
-netem_of mcs
+netem_of mcs 4

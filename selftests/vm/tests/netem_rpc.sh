@@ -8,4 +8,4 @@
 . /vm/lib.sh
 BACKEND=rpc
 plan 27
-in_turn bad_network "$(scaled 800)"
+in_turn bad_network "$(scaled_less 800 2)"

@@ -9,7 +9,7 @@
 fault=/sys/kernel/debug/rdlock/fault
 locks=/sys/kernel/debug/rdlock/t/locks
 state() { rdlock space show t | grep -q "^state *$1"; }
-no_agent() { ! grep '^agent ' $locks; }
+no_agent() { lacks '^agent ' $locks; }
 
 if [ "$NODE" = 0 ]; then
 	plan 4

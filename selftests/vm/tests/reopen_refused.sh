@@ -8,7 +8,7 @@
 
 max=/sys/module/rdlock/parameters/max_keys
 state() { rdlock space show t | grep -q "^state *$1"; }
-no_keys() { ! grep -q '^lock ' /sys/kernel/debug/rdlock/t/locks; }
+no_keys() { lacks '^lock ' /sys/kernel/debug/rdlock/t/locks; }
 said() { grep -q "$2" "/tmp/$1"; }
 says() { check "$3" wait_for "$4" said "$1" "$2" || diag "$(cat "/tmp/$1")"; }
 

@@ -9,7 +9,7 @@
 plan 18
 
 peer=$((1 - NODE))
-seconds=$(scaled 100)
+seconds=$(scaled_less 100 2)
 result=/sys/kernel/debug/rdlock_torture/result
 word() { tr ' ' '\n' </tmp/result | sed -n "s/^$1=//p"; }
 over() { ! grep -q RUNNING $result; }

@@ -2,7 +2,6 @@
 # The ground the other scenarios stand on: two kernels, rxe up, frames pass
 # vms: 2
 # timeout: 60
-# boot: cold
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 plan 8
