@@ -3,7 +3,7 @@
  * The exhaustive mode's command. KTAP on standard output.
  *
  *	exhaust [--all] [--json FILE]	the costs of exhaust_counts.c, the worlds of exhaust_list.c, then the mutants
- *	exhaust --queue FILE ...			what no other exhaust with that FILE, new for all of them, has begun
+ *	exhaust --queue FILE ...		what no other exhaust with that new FILE has begun
  *	exhaust --counts [--mutant N]				the costs
  *	exhaust --world "kind=spin nodes=2 ..." [--mutant N]	one world
  *	exhaust ... --replay EVENT,EVENT...			one story of it, every step
@@ -27,7 +27,7 @@ static int violations;
 
 static int queue = -1;
 
-/* All that share the queue come to the same pieces of work in the same order, each once: is this one still to be done? */
+/* All that share the queue come to the same pieces of work in the same order: is this one still to be done? */
 static bool mine(void)
 {
 	static unsigned int nr;
@@ -131,8 +131,8 @@ static const struct {
 static bool killed[ARRAY_SIZE(mutants)];
 
 /*
- * A world of the list that catches it. The one that caught the mutant before is tried first: mutants that are listed beside
- * each other are faults of one sort, and a search that finds nothing is the dear one.
+ * A world of the list that catches it. The one that caught the mutant before is tried first: mutants that are listed
+ * beside each other are faults of one sort, and a search that finds nothing is the dear one.
  */
 static bool mutant_caught(int nr, const struct xlisted *list, char *note, size_t size)
 {
@@ -159,8 +159,8 @@ static bool mutant_caught(int nr, const struct xlisted *list, char *note, size_t
 		sim_bust = 0;
 		caught = r.failed;
 		if (caught)
-			snprintf(note, size, "caught by '%s' after %u events, %.1f s: %s", text, r.path_n, now() - start,
-				 r.why);
+			snprintf(note, size, "caught by '%s' after %u events, %.1f s: %s", text, r.path_n,
+				 now() - start, r.why);
 		free(r.path);
 	}
 	if (caught)

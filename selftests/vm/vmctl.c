@@ -201,13 +201,14 @@ int main(int argc, char **argv)
 	deadline = now_ns() + (unsigned long long)(seconds * 1e9);
 	/* "meet NAME" is for us: to arrive there, and to wait until all have. */
 	if (!strncmp(request, "meet ", 5)) {
-		static char arrive[LINE + 8];
+		char name[128];
 
-		snprintf(arrive, sizeof(arrive), "arrive %s", request + 5);
-		if (ask(arrive, answer, sizeof(answer)) != 'o')
+		if (snprintf(name, sizeof(name), "%s", request + 5) >= (int)sizeof(name))
+			return 2;
+		snprintf(request, sizeof(request), "arrive %s", name);
+		if (ask(request, answer, sizeof(answer)) != 'o')
 			return 1;
-		snprintf(arrive, sizeof(arrive), "passed %s %s", request + 5, answer);
-		memcpy(request, arrive, sizeof(request));
+		snprintf(request, sizeof(request), "passed %s %u", name, (unsigned int)atoi(answer));
 		silent = 1;
 	}
 	for (;;) {

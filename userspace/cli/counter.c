@@ -239,7 +239,8 @@ int cmd_lock_test(const struct args *a)
 	else if (!err && grant.flags & (RDLOCK_GRANT_OWNER_DIED | RDLOCK_GRANT_MAYBE_DIED))
 		/* To have it for a moment is to be the one that is told. */
 		fprintf(stderr, "rdlock: an owner of '%s/%s' died holding it: what it guards may be half done\n"
-			"        the next owner is not told again: it was this test's turn\n", t.space_text, t.key_text);
+			"        the next owner is not told again: it was this test's turn\n",
+			t.space_text, t.key_text);
 	close(lock);
 	if (err && err != -EAGAIN)
 		return fail(RDLOCK_CMD_ACQUIRE, err, &t);

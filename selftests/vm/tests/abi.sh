@@ -2,6 +2,7 @@
 # The ioctl contract, called rightly and in every wrong way
 # vms: 1
 # smp: 1
+# load: idle
 # timeout: 180
 # needs: rdlock.ko abi_test
 # shellcheck shell=sh disable=SC1091

@@ -2,6 +2,7 @@
 # The same contract for 32-bit and x32 programs
 # vms: 1
 # smp: 1
+# load: idle
 # timeout: 300
 # needs: rdlock.ko abi_test.m32 excl_test.m32 timeout_test.m32 poll_test.m32 counter_test.m32 abi_test.mx32 excl_test.mx32 timeout_test.mx32 poll_test.mx32 counter_test.mx32
 # shellcheck shell=sh disable=SC1091

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A node that lives but does not answer when the home recovers a lock is cut off: the others do not wait for it for ever
 # vms: 2
+# load: idle
 # timeout: 150
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091

@@ -10,7 +10,7 @@
 # number of a node, and "=", from where the costs count. All VMs go through it word by word.
 #
 #   x s t   a user wants it exclusively, shared; tries
-#   r       the one that came first gives it up
+#   r h     the one that came first gives it up; when it knows who is next
 #   m       it goes to the other mode
 #   c       the one that came last is killed while it waits
 #   + -     waited for: it has the lock; checked: it has not
@@ -37,6 +37,7 @@ counted()
 
 said() { grep -q "^$2" "/tmp/$key.$1"; }
 waits() { grep "^agent $key " /sys/kernel/debug/rdlock/t/locks | grep -q ' state=WAIT'; }
+hinted() { grep "^agent $key " /sys/kernel/debug/rdlock/t/locks | grep -q ' next='; }
 arrived() { said "$1" 'held\|failed' || waits; }
 
 # begins OPTIONS...
@@ -75,6 +76,7 @@ do_word()
 	s?) begins -s ;;
 	t?) begins -n ;;
 	r?) ends ;;
+	h?) wait_for 10 hinted && ends ;;
 	m?) turns ;;
 	c?) leaves ;;
 	+?) wait_for 10 said $first held ;;
@@ -105,7 +107,7 @@ all_here()
 {
 	case $1 in
 	'=') usleep $((200000 * PATIENCE)) ;;
-	*) usleep $((pause * PATIENCE)) ;;
+	*) [ $pause = 0 ] || usleep $((pause * PATIENCE)) ;;
 	esac
 	step=$((step + 1))
 	sync "story$story.$step"
@@ -158,7 +160,7 @@ debts()
 	while [ $i -le 65 ]; do
 		words="$words x$((i % 2))"
 		[ $i = 65 ] && words="$words ="
-		words="$words r$(((i + 1) % 2))"
+		words="$words h$(((i + 1) % 2))"
 		i=$((i + 1))
 	done
 	echo "$words"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A release of unknown outcome at the home, then a member dies with the lock: everybody gets it again
 # vms: 2
+# load: idle
 # timeout: 100
 # group: check soak
 # needs: rdlock.ko rdlock holder

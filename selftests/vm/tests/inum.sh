@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The sample allocator hands out inode numbers on two nodes at once: none twice
 # vms: 2
+# load: idle
 # timeout: 90 + 600 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock_inum.ko rdlock

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Load, join, work, unload, over and over; the module of the home goes away while the other node holds and waits
 # vms: 2
+# load: idle
 # timeout: 60 + 4000 * SCALE
 # group: check soak
 # needs: rdlock.ko rdlock hammer holder

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The home dies: who held or waited at the other node is told, and nothing hangs
 # vms: 2
+# load: idle
 # timeout: 120
 # group: check soak
 # needs: rdlock.ko rdlock holder

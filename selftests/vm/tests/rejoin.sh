@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link that is down for a moment costs nothing; one that is down longer than the lease costs the lock; the node rejoins by itself
 # vms: 2
+# load: idle
 # timeout: 180
 # group: check soak
 # needs: rdlock.ko rdlock holder

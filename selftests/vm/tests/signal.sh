@@ -2,6 +2,7 @@
 # Alarms and SIGKILL at random moments
 # vms: 1
 # smp: 2
+# load: idle
 # timeout: 900
 # needs: rdlock.ko signal_test
 # shellcheck shell=sh disable=SC1091

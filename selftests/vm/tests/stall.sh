@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A device that neither does nor gives up what was posted costs seconds, not the lock, and rmmod comes to an end
 # vms: 2
+# load: idle
 # timeout: 120
 # group: check soak
 # needs: rdlock.ko rdlock holder

@@ -2,6 +2,7 @@
 # Absolute deadlines, also in a time namespace
 # vms: 1
 # smp: 1
+# load: idle
 # timeout: 180
 # needs: rdlock.ko timeout_test
 # shellcheck shell=sh disable=SC1091
