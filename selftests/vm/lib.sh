@@ -241,6 +241,7 @@ big_death()
 	if [ "$NODE" = 1 ]; then
 		sync made
 		check "the member joins" rdlock space join t "$(ip_of 0)" --id 1 --wait 30
+		: >/tmp/big
 		bigvalue big -n 1000000 -c >/tmp/big 2>&1 &
 		check "it writes" wait_for 30 grep -q ^working /tmp/big
 		put working yes
@@ -250,6 +251,7 @@ big_death()
 	fi
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
+	: >/tmp/big
 	bigvalue big -n 1000000 -c >/tmp/big 2>&1 &
 	load=$!
 	check "so does the home" wait_for 30 grep -q ^working /tmp/big

@@ -9,7 +9,7 @@
 . /vm/lib.sh
 plan 12
 # Layout is what differs here; loads run in full in the 64-bit scenarios.
-export SCALE=0.001
+export SCALE=0.02
 
 check "the module loads" load_rdlock
 run_ktap abi_test.m32

@@ -17,6 +17,7 @@ counting()
 	local key="$1$2" peer=$((1 - NODE))
 
 	# Else the value goes with the first node's owner, when that is through before the other's begins.
+	: >/tmp/open
 	bigvalue "$key" -k "$1" -s "$2" -o >/tmp/open 2>&1 &
 	opener=$!
 	wait_for 20 grep -q ^open /tmp/open

@@ -16,6 +16,7 @@ if [ "$NODE" = 0 ]; then
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
 	sync mute
+	: >/tmp/other
 	holder hold other -w 60000 >/tmp/other 2>&1 &
 	other=$!
 	echo 1 >$fault/op_ambig
@@ -37,9 +38,11 @@ else
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	: >/tmp/open
 	holder open k >/tmp/open 2>&1 &
 	opener=$!
 	wait_for 10 grep -q ^open /tmp/open
+	: >/tmp/other
 	holder hold other >/tmp/other 2>&1 &
 	other=$!
 	wait_for 10 grep -q ^held /tmp/other

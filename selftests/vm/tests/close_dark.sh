@@ -13,6 +13,7 @@ if [ "$NODE" = 0 ]; then
 	plan 5
 	check "the module loads" load_rdlock
 	check "the home makes the space" rdlock space create t "$IP" --id 0
+	: >/tmp/held
 	holder hold k >/tmp/held 2>&1 &
 	held=$!
 	check "the home holds the lock" wait_for 10 grep -q '^held' /tmp/held
@@ -31,6 +32,7 @@ else
 	sync held
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	before=$(rdlock space show t | grep '^incarn')
+	: >/tmp/waits
 	holder hold k >/tmp/waits 2>&1 &
 	waits=$!
 	check "the key is open" wait_for 10 grep '^agent k .*waiters=1' $locks

@@ -35,6 +35,7 @@ else
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	before=$(inc)
+	: >/tmp/open
 	holder open dark >/tmp/open 2>&1 &
 	open=$!
 	check "the key is open" wait_for 10 grep -q '^open' /tmp/open

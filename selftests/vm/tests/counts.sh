@@ -36,6 +36,7 @@ since() { echo "$(($(atomics) - a)) $(($(stat lock_read) - r)) $(($(stat lock_wr
 waits()
 {
 	remember
+	: >"/tmp/$1"
 	holder hold "$1" -k "$2" >"/tmp/$1" 2>&1 &
 	waiter=$!
 	wait_for 10 agent_is "$1" state=WAIT
@@ -62,6 +63,7 @@ done
 
 for kind in fair mcs; do
 	if [ "$NODE" = 0 ]; then
+		: >/tmp/mine
 		holder hold "$kind" -k $kind >/tmp/mine 2>&1 &
 		mine=$!
 		wait_for 10 grep -q ^held /tmp/mine

@@ -45,6 +45,7 @@ begins()
 {
 	users=$((users + 1))
 	# shellcheck disable=SC2086 # several options
+	: >"/tmp/$key.$users"
 	holder hold "$key" -k fair $options "$@" >"/tmp/$key.$users" 2>&1 &
 	eval "pid$users=$!"
 	wait_for 10 arrived $users
@@ -124,6 +125,7 @@ tell()
 	first=1
 	# Somebody has the key open all the time: with its last user it would be given back.
 	# shellcheck disable=SC2086 # several options
+	: >"/tmp/$key.0"
 	holder open "$key" -k fair $options >"/tmp/$key.0" 2>&1 &
 	opener=$!
 	wait_for 10 said 0 open || bad=" open"
@@ -193,6 +195,7 @@ recovers()
 	first=1
 	users=0
 	options=-r
+	: >/tmp/$key.0
 	holder open $key -k fair -r >/tmp/$key.0 2>&1 &
 	opener=$!
 	check "a robust lock is open on every node" wait_for 10 said 0 open

@@ -87,6 +87,7 @@ fi
 sync joined
 
 check "faults on" faults_on 1
+: >/tmp/churn
 churn >/tmp/churn 2>&1 &
 timeout -s KILL $((seconds * 3 + 60)) fail_load -s $seconds >/tmp/load 2>/tmp/errors
 status=$?

@@ -18,6 +18,7 @@ check "a space" rdlock space create t "$IP" --id 0
 echo 1 >$fault/op_ambig
 rdlock run t/a -w 2 -- true
 check "after an acquire of unknown outcome" rdlock run t/a -w 8 -- true
+: >/tmp/b
 holder hold b >/tmp/b 2>&1 &
 held=$!
 wait_for 5 grep -q '^held' /tmp/b
@@ -28,6 +29,7 @@ check "after a release of unknown outcome" rdlock run t/b -w 8 -- true
 check "the home recovered what was not known" recovered 1
 
 for key in c d e f; do
+	: >/tmp/load.$key
 	hammer lock $key -t 2 -n 1000000 >/tmp/load.$key 2>&1 &
 done
 for _ in 1 2 3 4; do

@@ -10,6 +10,7 @@
 
 hold_b()
 {
+	: >/tmp/b
 	holder hold b >/tmp/b 2>&1 &
 	held=$!
 	wait_for 10 grep -q '^held' /tmp/b

@@ -17,6 +17,7 @@ if [ "$NODE" = 0 ]; then
 	check "the module loads" load_rdlock
 	check "the home makes the space" rdlock space create t "$IP" --id 0 --kind spin
 	sync made
+	: >/tmp/held
 	holder hold k >/tmp/held 2>&1 &
 	held=$!
 	check "the home holds the lock" wait_for 10 grep -q '^held' /tmp/held
@@ -42,6 +43,7 @@ else
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	sync held
+	: >/tmp/waits
 	holder hold k -w 1500 >/tmp/waits 2>&1 &
 	waits=$!
 	check "the key is open" wait_for 10 grep '^agent k .*waiters=1' $locks

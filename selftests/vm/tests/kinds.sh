@@ -23,6 +23,7 @@ sync joined
 check "its default kind is fair" [ "$(rdlock -j space show t | grep -c '"kind": *"fair"')" = 1 ]
 
 # --- shared ---
+: >/tmp/reader
 holder hold rw -s >/tmp/reader 2>&1 &
 reader=$!
 check "both nodes read" wait_for 10 grep -q ^held /tmp/reader
@@ -48,9 +49,11 @@ sync counted
 # --- sticky ---
 if [ "$NODE" = 1 ]; then
 	# Somebody must have it open, or nothing is kept.
+	: >/tmp/first
 	holder hold sticky >/tmp/first 2>&1 &
 	first=$!
 	wait_for 10 grep -q ^held /tmp/first
+	: >/tmp/second
 	holder hold sticky >/tmp/second 2>&1 &
 	second=$!
 	wait_for 10 state_is sticky HELD
@@ -68,6 +71,7 @@ if [ "$NODE" = 1 ]; then
 	sync over
 else
 	sync kept
+	: >/tmp/third
 	holder hold sticky >/tmp/third 2>&1 &
 	third=$!
 	check "another node waits for it" wait_for 10 state_is sticky WAIT
@@ -79,6 +83,7 @@ else
 fi
 # --- a try asks an idle owner of another node, once; it has given the lock up by the next one at the latest ---
 if [ "$NODE" = 1 ]; then
+	: >/tmp/idle
 	holder hold idle >/tmp/idle 2>&1 &
 	idle=$!
 	wait_for 10 grep -q ^held /tmp/idle
@@ -98,6 +103,7 @@ sync probed
 # --- a value goes from node to node, by message or through the home ---
 for kind in fair ticket mcs; do
 	if [ "$NODE" = 0 ]; then
+		: >/tmp/v0
 		holder hold v$kind -k $kind -v zero >/tmp/v0 2>&1 &
 		zero=$!
 		wait_for 10 grep -q ^held /tmp/v0
@@ -106,6 +112,7 @@ for kind in fair ticket mcs; do
 		kill -TERM $zero
 		wait $zero
 		sync got$kind
+		: >/tmp/v2
 		holder hold v$kind -k $kind -v two >/tmp/v2 2>&1 &
 		two=$!
 		wait_for 10 state_is v$kind WAIT
@@ -116,6 +123,7 @@ for kind in fair ticket mcs; do
 		wait $two
 	else
 		sync zero$kind
+		: >/tmp/v1
 		holder hold v$kind -k $kind -v one >/tmp/v1 2>&1 &
 		one=$!
 		wait_for 10 state_is v$kind WAIT

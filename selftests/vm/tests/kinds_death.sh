@@ -17,12 +17,15 @@ if [ "$NODE" = 1 ]; then
 	check "the module loads" load_rdlock
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1 --wait 30
 	for kind in $kinds; do
+		: >"/tmp/$kind"
 		holder hold "$kind" -k "$kind" >"/tmp/$kind" 2>&1 &
 		check "it has the lock of kind $kind" wait_for 10 grep -q '^held' "/tmp/$kind"
 	done
+	: >/tmp/read
 	holder hold read -k fair -s >/tmp/read 2>&1 &
 	check "it shares one" wait_for 10 grep -q '^held' /tmp/read
 	# Two have it open; the first is over, so the node keeps it for nothing.
+	: >/tmp/idle
 	holder hold idle -k fair >/tmp/idle 2>&1 &
 	first=$!
 	wait_for 10 grep -q '^held' /tmp/idle
@@ -43,6 +46,7 @@ else
 	for kind in $kinds read; do
 		k=$kind
 		[ "$k" = read ] && k=fair
+		: >"/tmp/$kind"
 		holder hold "$kind" -k "$k" -w 40000 >"/tmp/$kind" 2>&1 &
 		check "$kind: somebody waits" wait_for 10 agent_is "$kind" state=WAIT
 	done

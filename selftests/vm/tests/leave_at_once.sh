@@ -31,6 +31,7 @@ for way in leave rmmod; do
 		sync $way.again 60
 		check "$way: the home is whole" rdlock run -w 2 t/e -- true
 	else
+		: >/tmp/held
 		holder many d -n $locks >/tmp/held 2>&1 &
 		holder=$!
 		wait_for 100 [ -s /tmp/held ]

@@ -29,6 +29,7 @@ case $NODE in
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	: >/tmp/open
 	holder open k >/tmp/open 2>&1 &
 	opener=$!
 	wait_for 10 grep -q ^open /tmp/open
@@ -48,6 +49,7 @@ case $NODE in
 	for i in 1 2 3; do
 		check "$i: the module loads" load_rdlock
 		check "$i: the member joins" rdlock space join t "$(ip_of 0)" --id 2
+		: >/tmp/open
 		holder open k >/tmp/open 2>&1 &
 		opener=$!
 		# The home has said "not yet" within half a second, and is to be asked again 0.6 seconds later.

@@ -20,15 +20,19 @@ held_or_failed() { grep -q 'held\|failed' "$1"; }
 # Each node has a lock that it holds with a local waiter, and waits for the other's.
 hold_all()
 {
+	: >/tmp/held
 	holder hold "of$NODE" >/tmp/held 2>&1 &
 	held=$!
 	wait_for 10 held_or_failed /tmp/held
 	grep -q '^held' /tmp/held || wrong "hold: $(cat /tmp/held)"
 	sync "holding$round"
+	: >/tmp/waits
 	holder hold "of$NODE" >/tmp/waits 2>&1 &
 	waits=$!
+	: >/tmp/remote
 	holder hold "of$((1 - NODE))" >/tmp/remote 2>&1 &
 	remote=$!
+	: >/tmp/load
 	hammer lock load -t 2 -n 1000000 >/tmp/load 2>&1 &
 	load=$!
 	usleep 300000

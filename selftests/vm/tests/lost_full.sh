@@ -16,6 +16,7 @@ if [ "$NODE" = 0 ]; then
 	check "the module loads" load_rdlock max_keys=1
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
+	: >/tmp/open
 	holder open other >/tmp/open 2>&1 &
 	open=$!
 	check "the home has no place for another key" wait_for 10 grep -q '^open' /tmp/open

@@ -39,6 +39,7 @@ case $NODE in
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	before=$(inc)
 	sessions=$(stat session)
+	: >/tmp/held
 	holder many c -n "$locks" >/tmp/held 2>&1 &
 	holder=$!
 	wait_for 600 [ -s /tmp/held ]
@@ -67,6 +68,7 @@ case $NODE in
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 2
+	: >/tmp/held
 	holder many d -n "$locks" >/tmp/held 2>&1 &
 	wait_for 600 [ -s /tmp/held ]
 	check "it holds its locks" grep -q "^held $locks" /tmp/held

@@ -21,11 +21,14 @@ no_module() { ! grep -q '^rdlock ' /proc/modules; }
 # A holder, a waiter and some load that are told of the end by an errno, in bounded time.
 work()
 {
+	: >/tmp/held
 	holder hold mine >/tmp/held 2>&1 &
 	held=$!
 	wait_for 10 grep -q held /tmp/held || wrong "hold: $(cat /tmp/held)"
+	: >/tmp/waits
 	holder hold mine >/tmp/waits 2>&1 &
 	waits=$!
+	: >/tmp/load
 	hammer lock load -t 2 -n 1000000 >/tmp/load 2>&1 &
 	load=$!
 	usleep 300000
@@ -35,6 +38,7 @@ home()
 {
 	rdlock space create t "$IP" --id 0 >/tmp/create 2>&1 || wrong "create: $(cat /tmp/create)"
 	sync "made$round"
+	: >/tmp/local
 	holder hold local >/tmp/local 2>&1 &
 	local_holder=$!
 	wait_for 10 grep -q held /tmp/local || wrong "local: $(cat /tmp/local)"

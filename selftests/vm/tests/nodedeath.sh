@@ -20,8 +20,10 @@ if [ "$NODE" = 1 ] && [ "$BOOT" = 1 ]; then
 	plan 4
 	sync made
 	check_member
+	: >/tmp/held
 	holder hold x >/tmp/held 2>&1 &
 	check "it gets the lock" wait_for 10 grep -q '^held' /tmp/held
+	: >/tmp/other
 	holder hold other >/tmp/other 2>&1 &
 	check "and another" wait_for 10 grep -q '^held' /tmp/other
 	put token "$(word /tmp/held token)"
@@ -31,6 +33,7 @@ if [ "$NODE" = 1 ] && [ "$BOOT" = 1 ]; then
 elif [ "$NODE" = 1 ]; then
 	plan 3
 	check_member
+	: >/tmp/other
 	holder hold other -w 10000 >/tmp/other 2>&1 &
 	check "a machine that comes back is a new member" wait_for 11 grep -q '^held' /tmp/other
 	put back yes
@@ -41,6 +44,7 @@ else
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
 	get held >/dev/null
+	: >/tmp/heir
 	holder hold x -w 20000 >/tmp/heir 2>&1 &
 	heir=$!
 	usleep 300000

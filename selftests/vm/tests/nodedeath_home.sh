@@ -23,11 +23,14 @@ plan 9
 check "the module loads" load_rdlock
 sync made
 check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+: >/tmp/held
 holder hold x >/tmp/held 2>&1 &
 held=$!
 wait_for 10 grep -q '^held' /tmp/held
+: >/tmp/waits
 holder hold x >/tmp/waits 2>&1 &
 waits=$!
+: >/tmp/timed
 holder hold x -w 10000 >/tmp/timed 2>&1 &
 timed=$!
 usleep 300000

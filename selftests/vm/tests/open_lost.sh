@@ -29,6 +29,7 @@ else
 	echo 1200 >$fault/recv_hold_ms
 	echo 1 >$fault/recv_hold
 	sleep 0.6
+	: >/tmp/open
 	holder open late >/tmp/open 2>&1 &
 	open=$!
 	sleep 0.1

@@ -27,6 +27,7 @@ if [ "$NODE" = 0 ]; then
 		sync "$how.short" 30
 		sync "$how.dark" 30
 		# Node 1 goes dark now; its lock comes to us.
+		: >/tmp/heir
 		holder hold $how -w 15000 >/tmp/heir 2>&1 &
 		heir=$!
 		check "$how: the lock comes over when the lease is out" wait_for 12 grep -q '^held' /tmp/heir
@@ -43,6 +44,7 @@ else
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	for how in carrier silent; do
+		: >/tmp/held
 		holder hold $how >/tmp/held 2>&1 &
 		held=$!
 		wait_for 10 grep -q '^held' /tmp/held

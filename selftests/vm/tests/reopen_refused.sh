@@ -27,6 +27,7 @@ dark()
 both_refused()
 {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		: >/tmp/r1
 		holder hold as -n -k ticket >/tmp/r1 2>&1 &
 		holder hold as -n -k fair >/tmp/r2 2>&1
 		wait $!
@@ -42,6 +43,7 @@ if [ "$NODE" = 0 ]; then
 	sync made
 	sync dark
 	wait_for 10 no_keys
+	: >/tmp/other
 	holder open other >/tmp/other 2>&1 &
 	other=$!
 	says other ^open "the only place goes to another key" 20
@@ -53,6 +55,7 @@ if [ "$NODE" = 0 ]; then
 	echo 100 >$max
 	sync dark
 	wait_for 10 no_keys
+	: >/tmp/as
 	holder hold as -k mcs >/tmp/as 2>&1 &
 	wait_for 20 said as ^held
 	sync another
@@ -64,6 +67,7 @@ else
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	: >/tmp/late
 	holder open late -w 60000 >/tmp/late 2>&1 &
 	late=$!
 	says late ^open "it has a key open" 10
@@ -81,8 +85,10 @@ else
 	wait $late
 
 	sync again
+	: >/tmp/as
 	holder open as >/tmp/as 2>&1 &
 	as=$!
+	: >/tmp/as2
 	holder open as -w 60000 >/tmp/as2 2>&1 &
 	as2=$!
 	says as2 ^open "another key is open" 10

@@ -17,6 +17,7 @@ if [ "$NODE" = 1 ] && [ "$BOOT" = 1 ]; then
 	check "the module loads" load_rdlock
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1 --wait 30
 	for kind in $kinds; do
+		: >"/tmp/$kind"
 		holder hold "$kind" -k "$kind" -r >"/tmp/$kind" 2>&1 &
 		check "it has the lock of kind $kind" wait_for 10 grep -q '^held' "/tmp/$kind"
 	done
@@ -37,6 +38,7 @@ elif [ "$NODE" = 1 ]; then
 	put repaired yes
 	get reset >/dev/null
 	check "what was reset can be had" robust spin t/spin -- true
+	: >/tmp/heir
 	holder hold ticket -k ticket -r >/tmp/heir 2>&1 &
 	check "and so can what the home has repaired" wait_for 10 grep -q '^held' /tmp/heir
 	put over yes
@@ -47,6 +49,7 @@ else
 	sync made
 	get held >/dev/null
 	for kind in $kinds; do
+		: >"/tmp/$kind"
 		holder hold "$kind" -k "$kind" -r -w 60000 >"/tmp/$kind" 2>&1 &
 		eval "heir_$kind=\$!"
 		check "$kind: it is taken" expect_status 75 rdlock lock test --robust --kind "$kind" "t/$kind"
@@ -58,6 +61,7 @@ else
 	done
 	# Somebody has them open, or they would be forgotten.
 	for kind in spin ticket; do
+		: >"/tmp/open_$kind"
 		holder open "$kind" -k "$kind" -r >"/tmp/open_$kind" 2>&1 &
 		wait_for 10 grep -q '^open' "/tmp/open_$kind"
 	done

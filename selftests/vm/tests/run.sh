@@ -27,6 +27,7 @@ check "a command that is not there is 127" expect_status 127 rdlock run t/x -- /
 check "nothing to run is 2" expect_status 2 rdlock run t/x
 check "an option that is none is 2" expect_status 2 rdlock run t/x --frobnicate -- true
 
+: >/tmp/held
 holder hold x >/tmp/held 2>&1 &
 held=$!
 wait_for 5 grep -q '^held' /tmp/held

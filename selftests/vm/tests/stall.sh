@@ -35,6 +35,7 @@ sync home_own 60
 [ "$NODE" != 1 ] || own
 sync "done" 60
 if [ "$NODE" = 0 ]; then
+	: >/tmp/last
 	holder hold last >/tmp/last 2>&1 &
 	last=$!
 	wait_for 10 grep -q '^held' /tmp/last

@@ -56,6 +56,7 @@ for type in $types; do
 	check "$type: torture begins" modprobe rdlock_torture type="$type" key="$type" nthreads=4 seconds=$seconds
 	if [ "$NODE" = 1 ]; then
 		before=$(sessions)
+		: >/tmp/flaps
 		flap >/tmp/flaps 2>&1 &
 		flaps=$!
 	fi

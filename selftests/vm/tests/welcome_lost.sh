@@ -29,6 +29,7 @@ else
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	before=$(inc)
+	: >/tmp/held
 	holder hold k >/tmp/held 2>&1 &
 	holder=$!
 	check "it holds a lock" wait_for 10 grep -q ^held /tmp/held
