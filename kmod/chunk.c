@@ -287,7 +287,7 @@ static int word_reset(struct rdlock_home *home, struct rdlock_key *key)
 	err = rdlock_word_read(home, key, &w);
 	while (!err && w != want) {
 		err = rdlock_word_cas(home, key, w, want, &old);
-		if (old == w)
+		if (err || old == w)
 			break;
 		w = old;
 	}

@@ -48,7 +48,7 @@ static int word_freeze(struct rdlock_home *home, struct rdlock_key *key, u64 *fr
 	err = rdlock_word_read(home, key, &w);
 	while (!err) {
 		err = rdlock_word_cas(home, key, w, w | RDL_W_F, &old);
-		if (old == w)
+		if (err || old == w)
 			break;
 		w = old;
 	}
