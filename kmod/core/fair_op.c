@@ -277,6 +277,8 @@ RDL_FAIR_CELL(op_down)
 	if (end == RDL_END_FAILED) {
 		q->mode = RDL_MODE_X;
 		l->st = RDL_ST_HELD;
+		/* Its WRITE may have ended unknown meanwhile, when there seemed to be no use for it any more. */
+		q->slot_due = rdl_needs_slot(l);
 		convert_failed(l, acts, EHOSTUNREACH);
 		rdl_pause(l, acts);
 		return rdl_turn_go(l, ev, acts);

@@ -120,6 +120,7 @@ const struct xlisted x_worlds[] = {
 	FAST("kind=fair nodes=2 ops=1 sticky=1 value=1 shared=1 break=2"),
 	SLOW("kind=fair nodes=2 ops=1 sticky=1 value=1 shared=1 expire=1 recover=1"),
 	FAST("kind=fair nodes=3 ops=1 sticky=1 value=1 shared=1"),
+	FAST("kind=fair nodes=2 ops=1 sticky=1 shared=1 convert=1 operr=1"),
 	/* Big values: what is written before the lock goes on, and read after it has come. */
 	FAST("kind=ticket nodes=3 ops=1 big=1 crash=1"),
 	FAST("kind=ticket nodes=3 ops=1 big=1 break=1"),
@@ -177,6 +178,13 @@ const struct xlisted x_worlds[] = {
 	FAST("kind=fair nodes=2 ops=1 robust=1 sticky=1 value=1 shared=1 crash=1 giveup=1"),
 	FAST("kind=fair nodes=2 ops=2 robust=1 shared=1 die=1 giveup=1 reset=1"),
 	FAST("kind=fair nodes=2 ops=1 robust=1 threads=2 hand=1 die=1 break=1"),
+	FAST("kind=fair nodes=2 ops=1 robust=1 shared=1 convert=1 die=1 refuse=1"),
+	FAST("kind=spin nodes=2 ops=2 robust=1 die=1 operr=1 giveup=1 reset=1"),
+	/* Robust, with a value that stays at the home. */
+	FAST("kind=fair nodes=2 ops=2 robust=1 sticky=1 big=1 shared=1 die=1 giveup=1"),
+	FAST("kind=mcs nodes=2 ops=2 robust=1 sticky=1 big=1 die=1 giveup=1"),
+	FAST("kind=ticket nodes=2 ops=2 robust=1 big=1 die=1 operr=1"),
+	SLOW("kind=fair nodes=2 ops=2 robust=1 big=1 shared=1 convert=1 die=1"),
 	SLOW("kind=fair nodes=2 ops=2 robust=1 sticky=1 value=1 shared=1 crash=1 giveup=1"),
 	SLOW("kind=fair nodes=3 ops=1 robust=1 shared=1 crash=1 giveup=1 reset=1"),
 	{ },
