@@ -174,7 +174,7 @@ netem()
 	tc qdisc change dev eth0 root netem limit 10000 $*
 }
 
-! grep -qE '\<(netem(_of| o[nf])|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
+! grep -qE '\<(netem(_of| o[nf])|loads_of|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
 
 # link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
 # message again until the rdma link is made anew (admin-guide, "What goes wrong"). cable_out is a cable pulled.
@@ -204,6 +204,17 @@ nobody_waits()
 	[ -r /sys/kernel/debug/rdlock/t/locks ] && ! grep -E 'waiters=[1-9]|user=[1-9]' /sys/kernel/debug/rdlock/t/locks
 }
 
+# each_program PROGRAM...: with a module of its own each. Three points.
+each_program()
+{
+	local program
+	for program; do
+		check "$program: the module loads" load_rdlock
+		run_ktap "$program"
+		check "$program: nothing keeps the module" unload_rdlock
+	done
+}
+
 # Two nodes in space t, node 0 its home. Two points on each.
 both_join()
 {
@@ -218,7 +229,7 @@ both_join()
 	sync joined
 }
 
-# in_turn LOAD ROUNDS: that load with one kind after the other, in a space whose words the home's processor changes.
+# in_turn LOAD: that load with one kind after the other, in a space whose words the home's processor changes.
 in_turn()
 {
 	local kind
@@ -227,7 +238,7 @@ in_turn()
 		$(rdlock -j space show t)
 	EOF
 	for kind in spin fair ticket mcs; do
-		"$1" "$kind" "$kind" "$2"
+		"$1" "$kind"
 	done
 }
 
@@ -314,13 +325,13 @@ exclusion()
 	sync end
 }
 
-# netem_of KIND [LESS]: the same on a bad network.
+# netem_of KIND: the same on a bad network.
 netem_of()
 {
 	plan 8
 	both_join
 	# 20 000 acquisitions in all.
-	bad_network "$1" x "$(scaled_less 10000 "${2:-1}")"
+	bad_network "$1" x "$(scaled 10000)"
 }
 
 frames_lost() { tc -s qdisc show dev eth0 | grep 'dropped [1-9]'; }
@@ -353,14 +364,32 @@ bad_network()
 # killstorm_of KIND: owners and waiters are killed.
 killstorm_of()
 {
-	local kills
 	plan 8
-	kills=$(scaled 1000)
-	[ "$kills" -ge 40 ] || kills=40
 	both_join
-	killstorm "$1" x "$kills"
+	killstorm "$1" x "$(kills_of 1000)"
 	check "the module unloads" unload_rdlock
 	sync end
+}
+
+# loads_of KIND: all three of them, one after the other.
+loads_of()
+{
+	plan 20
+	both_join
+	exclusion "$1" x "$(scaled 10000)"
+	bad_network "$1" y "$(scaled_less 10000 3)"
+	killstorm "$1" z "$(kills_of 1000)"
+	check "the module unloads" unload_rdlock
+	sync end
+}
+
+# Few would hit nobody in the act.
+kills_of()
+{
+	local kills
+	kills=$(scaled "$1")
+	[ "$kills" -ge 40 ] || kills=40
+	echo "$kills"
 }
 
 # killstorm KIND KEY KILLS: five points on each node

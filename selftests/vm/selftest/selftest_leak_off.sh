@@ -3,6 +3,7 @@
 # kernels: debug
 # group: selftest
 # rxe: no
+# needs: rdlock.ko
 # expect: fail splat=vm: blind: kmemleak is off
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# exclusion, netem and killstorm with each kind in turn, the words changed by the home's processor
+# vms: 2
+# load: idle
+# timeout: 240 + 4800 * SCALE
+# group: check soak
+# needs: rdlock.ko rdlock hammer holder
+# shellcheck shell=sh disable=SC1091,SC2034
+. /vm/lib.sh
+BACKEND=rpc
+plan 72
+
+loads()
+{
+	exclusion "$1" "$1" "$(scaled 1200)"
+	bad_network "$1" "net$1" "$(scaled_less 800 2)"
+	killstorm "$1" "kill$1" "$(scaled 500)"
+}
+
+in_turn loads
+check "the module unloads" unload_rdlock
+sync end
