@@ -29,7 +29,8 @@
 	X(18, BUSY_TAKEN,	"a CAS that found an owner counts as taken") \
 	X(19, REBUILT_FREE,	"the rebuild forgets the holder whose claim it took") \
 	X(20, AMBIG_CLAIMED,	"an unknown outcome is claimed while the old QP may still act") \
-	X(21, LEASE_LOW,	"what was not posted while the lease ran low is never posted")
+	X(21, LEASE_LOW,	"what was not posted while the lease ran low is never posted") \
+	X(49, NOTICE_EARLY,	"the notice of a dead owner counts as told before its user has it")
 
 /* Faults of the kinds with a queue: worlds of those kinds must catch them. */
 #define RDL_QUEUE_BUSTS(X) \

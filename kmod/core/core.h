@@ -32,6 +32,9 @@
  *    is repeated whatever became of it.
  *  - Of an event with local waiters the shell says who is at the head of the queue (@head, @run), as the queue is when
  *    the waiter of ACQ has been put into it, or the one of CANCEL taken out.
+ *  - That an owner died comes with DELIVER, but counts as told only from when the shell says that a user knows it: REPORT
+ *    with RDL_REPORT_CONSISTENT, of a lock that is not robust. Until then every user is told, here and elsewhere. One
+ *    that comes too late is harmless.
  *  - A lock of a kind with a queue that was claimed when its link broke may miss its REBUILT: rdl_ambiguous() is true,
  *    so the re-OPEN makes the home recover it again; the second claim says of which epoch the ticket is.
  *  - Time, randomness, and the validity of lease and link come in with the event. Nothing here reads a clock.
@@ -112,7 +115,8 @@ enum rdl_state {
 	X(DOWN,    "the only local user goes from exclusive to shared; from now on it only reads") \
 	X(UP,      "the only local user wants to go from shared to exclusive") \
 	X(SHED,    "nothing that is idle shall be kept") \
-	X(REPORT,  "of a robust lock: its owner, or who resets it, says what has become of it")
+	X(REPORT,  "of a robust lock: its owner, or who resets it, says what has become of it; " \
+		   "of others: a user has been told that an owner died")
 
 enum rdl_event_type {
 #define RDL_EVENT_ENUM(name, meaning) RDL_EV_##name,
@@ -131,8 +135,8 @@ enum rdl_frz {
 /* A dead owner's notice under this node grant. */
 enum rdl_attention {
 	RDL_ATT_NONE,
-	RDL_ATT_UNTOLD,		/* the next local user is to be told */
-	RDL_ATT_TOLD,		/* told; CONSISTENT was sent, the home has not rebuilt the word without A yet */
+	RDL_ATT_UNTOLD,		/* every local user is to be told, until one has it */
+	RDL_ATT_TOLD,		/* one has; CONSISTENT was sent, the home has not rebuilt the word without A yet */
 };
 
 enum rdl_outcome {
@@ -151,7 +155,7 @@ enum rdl_outcome {
 /* What is said of a robust lock, and goes to the home with the claim of the next recovery; see robust.c. */
 enum rdl_report {
 	RDL_REPORT_NONE,
-	RDL_REPORT_CONSISTENT,	/* the exclusive owner: it is whole again */
+	RDL_REPORT_CONSISTENT,	/* the exclusive owner: it is whole again; not robust: a user knows that an owner died */
 	RDL_REPORT_FAILED,	/* the exclusive owner, which was told of a death, leaves without having said so */
 	RDL_REPORT_DIED,	/* the exclusive owner went without a release */
 	RDL_REPORT_RESET,	/* an administrator: what is not recoverable shall be usable again */
@@ -201,7 +205,7 @@ struct rdl_queue {
 	u8 need;		/* FETCH: enum rdl_need */
 	u8 gone;		/* TRY, PROBE: the waiter has left */
 	u8 fresh;		/* nobody here has had this grant yet, so its first token is not used */
-	u8 noted;		/* RDL_VF_* that were told and are reported settled */
+	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
 	u16 hint_node;
 	u16 since;		/* local hand-overs when the hint came */
 	u16 asker;		/* node + 1 that gets an ANSWER when the lock is given up, 0: none */

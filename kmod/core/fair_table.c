@@ -413,6 +413,7 @@ const struct rdl_kind_ops rdl_fair = {
 	.claim = rdl_queue_claim,
 	.missed = rdl_queue_missed,
 	.lost = rdl_queue_forget,
+	.told = rdl_queue_told,
 	.post = rdl_fair_post,
 	.wait = rdl_watch,
 	.drawn = rdl_fair_drawn,

@@ -35,6 +35,7 @@ struct rdl_cell {
  * @claim: nothing is in flight any more, the home asks: give up what nobody here uses, and say what remains
  * @missed: another recovery begins, and the REBUILT of the one before was lost: what is known without it
  * @lost: the session is gone, and with it whatever the kind remembers of it
+ * @told: a user knows what its grant said of a dead owner, so nobody else needs to be told
  * @post: at the end of a step in which something may be posted: an operation on the word that is due
  * @wait: a ticket whose turn has not come: the timer
  * @drawn: what the word is after this node took a ticket of it
@@ -52,6 +53,7 @@ struct rdl_kind_ops {
 	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
 	void (*missed)(struct rdl_lock *l, u32 epoch);
 	void (*lost)(struct rdl_lock *l, struct rdl_acts *acts);
+	void (*told)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 	void (*post)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 	void (*wait)(struct rdl_lock *l, struct rdl_acts *acts);
 	u64 (*drawn)(const struct rdl_lock *l, u64 word);

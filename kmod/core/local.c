@@ -21,15 +21,14 @@ void rdl_deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 	l->users = 1;
 	l->relf = 0;
 	l->token = rdl_token(l->epoch, l->ticket, l->loc);
-	if (l->attention == RDL_ATT_UNTOLD) {
+	/* It may leave without having looked: it stays untold until the shell says that it knows. */
+	if (l->attention == RDL_ATT_UNTOLD)
 		flags |= RDL_GRANT_OWNER_DIED;
-		l->attention = RDL_ATT_TOLD;
-	}
 	a = rdl_act(acts, RDL_ACT_DELIVER);
 	a->val = l->token;
 	a->arg = flags | rdl_robust_tells(l);
-	if ((flags & RDL_GRANT_OWNER_DIED) && (ev->flags & RDL_F_LINK))
-		rdl_act_msg(l, acts, RDL_ACT_CONSISTENT);
+	if (rdl_bust(NOTICE_EARLY))
+		rdl_kind_ops(l->kind)->told(l, ev, acts);
 }
 
 /* Local hand-over, if budget, token space and lease allow it. */

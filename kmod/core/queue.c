@@ -260,7 +260,7 @@ u8 rdl_head(const struct rdl_lock *l, const struct rdl_event *ev)
 	return ev->head == RDL_MODE_S ? RDL_MODE_S : RDL_MODE_X;
 }
 
-/* What users were told, and values that are whole again: the home may forget the flags. */
+/* What users know, and values that are whole again: the home may forget the flags. */
 void rdl_tell_settled(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	struct rdl_action *a;
@@ -272,24 +272,47 @@ void rdl_tell_settled(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	a->arg = l->q.noted;
 }
 
-/* The first @n waiters become users. */
+static void settle_flags(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 vflags)
+{
+	vflags &= l->q.vflags & ~l->q.noted;
+	if (!vflags)
+		return;
+	l->q.noted |= vflags;
+	rdl_tell_settled(l, ev, acts);
+}
+
+#define DIED	(RDL_VF_OWNER_DIED | RDL_VF_MAYBE_DIED)
+
+/* Of a lock without a value that flag goes with the notice; of another it stays until the value is written. */
+static u32 no_value(const struct rdl_queue *q)
+{
+	return q->props & RDL_P_VALUE ? 0 : RDL_VF_VALUE_INVALID;
+}
+
+void rdl_queue_told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	settle_flags(l, ev, acts, DIED | no_value(&l->q));
+}
+
+/*
+ * The first @n waiters become users. They may leave without having looked, so a notice is not settled by that: until the
+ * shell says that one of them knows, whoever gets the lock next, by whatever road, is told again.
+ */
 void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 n)
 {
 	struct rdl_queue *q = &l->q;
-	/* What telling it settles; a value that is invalid stays so until it is written. */
-	u32 settles = RDL_VF_OWNER_DIED | RDL_VF_MAYBE_DIED | (q->props & RDL_P_VALUE ? 0 : RDL_VF_VALUE_INVALID);
-	u32 died = q->vflags & ~q->noted & settles;
+	u32 tells = q->vflags & ~q->noted;
 	struct rdl_action *a = rdl_act(acts, RDL_ACT_DELIVER);
 
 	RDL_ASSERT(n && l->nq >= n);
 	a->arg = rdl_robust_tells(l) | (q->fresh ? 0 : RDL_GRANT_LOCAL);
 	a->n = n;
 	a->mode = q->mode;
-	if (died & RDL_VF_OWNER_DIED)
+	if (tells & RDL_VF_OWNER_DIED)
 		a->arg |= RDL_GRANT_OWNER_DIED;
-	if (died & RDL_VF_MAYBE_DIED)
+	if (tells & RDL_VF_MAYBE_DIED)
 		a->arg |= RDL_GRANT_MAYBE_DIED;
-	if (q->vflags & ~q->noted & RDL_VF_VALUE_INVALID)
+	if (tells & RDL_VF_VALUE_INVALID)
 		a->arg |= RDL_GRANT_VALUE_INVALID;
 	if (!q->fresh) {
 		l->loc++;
@@ -305,10 +328,11 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	l->relf = 0;
 	q->fresh = 0;
 	q->asker = 0;
-	if (died) {
-		q->noted |= died;
-		rdl_tell_settled(l, ev, acts);
-	}
+	/* A body that was damaged, and had no value: there is nothing to tell, and nobody will answer. */
+	if (!(tells & DIED))
+		settle_flags(l, ev, acts, no_value(q));
+	else if (rdl_bust(NOTICE_EARLY))
+		rdl_queue_told(l, ev, acts);
 }
 
 /*
@@ -339,10 +363,7 @@ void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 		return;
 	q->dirty = 1;
 	q->ver = next_version(l);
-	if (q->vflags & ~q->noted & RDL_VF_VALUE_INVALID) {
-		q->noted |= RDL_VF_VALUE_INVALID;
-		rdl_tell_settled(l, ev, acts);
-	}
+	settle_flags(l, ev, acts, RDL_VF_VALUE_INVALID);
 }
 
 /* ---- recovery and loss ---- */

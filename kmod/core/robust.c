@@ -82,11 +82,21 @@ u32 rdl_robust_begins(struct rdl_lock *l, u32 vflags, struct rdl_acts *acts)
 
 /* ---- the event REPORT ---- */
 
+/* Of a lock that is not robust: a user knows of the death. Its grant may be gone by now, or the notice with an epoch. */
+static int noticed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	if (ev->report != RDL_REPORT_CONSISTENT)
+		return -EPROTO;
+	if (l->users)
+		rdl_kind_ops(l->kind)->told(l, ev, acts);
+	return 0;
+}
+
 /* That the user was told of a death, the shell knows. */
 static int report(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (!l->robust)
-		return -EPROTO;
+		return noticed(l, ev, acts);
 	switch (ev->report) {
 	case RDL_REPORT_CONSISTENT:
 		if (!owned(l))

@@ -160,6 +160,16 @@ static void taken(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
 		rdl_roll(l, acts);
 }
 
+/* Should CONSISTENT be lost, or not be sent, it is said again in the next epoch, or who has the word next is told, too. */
+static void told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	if (l->attention != RDL_ATT_UNTOLD)
+		return;
+	l->attention = RDL_ATT_TOLD;
+	if (l->frz == RDL_FRZ_RUN && (ev->flags & RDL_F_LINK))
+		rdl_act_msg(l, acts, RDL_ACT_CONSISTENT);
+}
+
 /* ---- outcomes ---- */
 
 enum cas_result {
@@ -632,6 +642,7 @@ const struct rdl_kind_ops rdl_spin = {
 	.claim = claim,
 	.missed = missed,
 	.lost = lost,
+	.told = told,
 	.check = rdl_spin_check,
 	.fits = rdl_spin_fits,
 	.finish = rdl_spin_finish,

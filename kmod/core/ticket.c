@@ -283,6 +283,7 @@ const struct rdl_kind_ops rdl_ticket = {
 	.claim = rdl_queue_claim,
 	.missed = rdl_queue_missed,
 	.lost = rdl_queue_forget,
+	.told = rdl_queue_told,
 	.post = post,
 	.wait = rdl_ticket_wait,
 	.drawn = rdl_fair_drawn,

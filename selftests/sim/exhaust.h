@@ -45,7 +45,8 @@
 	X(RESTART, "restart", "the home starts anew: another instance of the space") \
 	X(DIE,     "die",     "a writer of a robust lock goes without a release") \
 	X(GIVE_UP, "giveup",  "one that was told of a death releases it as it is") \
-	X(RESET,   "reset",   "a robust lock that is not recoverable is reset")
+	X(RESET,   "reset",   "a robust lock that is not recoverable is reset") \
+	X(UNSEEN,  "unseen",  "a user leaves without having looked at a grant that tells of a death; else it looks at once")
 
 enum xfault {
 #define X_FAULT_ENUM(name, text, meaning) XF_##name,
@@ -60,6 +61,7 @@ enum xfault {
 	X(TRY,     "try")	/* a user tries */ \
 	X(REL,     "rel")	/* the user gives it up */ \
 	X(SAY,     "say")	/* it says that the robust lock is whole */ \
+	X(LOOK,    "look")	/* it looks at its grant, which tells of a death: only with UNSEEN a step of its own */ \
 	X(TIMER,   "timer")	/* the wait that was asked for is over */ \
 	X(LAND,    "land")	/* the operation arrives at the home's memory */ \
 	X(DONE,    "done")	/* its completion arrives: arg is the outcome */ \
@@ -206,7 +208,7 @@ struct xnode {
 	u8 instance;
 	u8 local_run;	/* local grants in a row */
 	u8 hindered;
-	u8 told;	/* its user was told of a death; 2: and has said that it is whole */
+	u8 told;	/* its users' grant tells of a death; robust, 2: and one has said that it is whole */
 	u8 answer_dead;	/* with @answer_epoch */
 };
 
@@ -236,7 +238,7 @@ struct xworld {
 	u8 delayed, delayed_old;	/* OPENs that wait for a recovery; on a link that is gone */
 	u8 recovering;
 	u8 again, again_died;
-	u8 death_untold;	/* a user was cut off, no grant has said so */
+	u8 death_untold;	/* a user was cut off, no other knows it */
 	u8 instance;
 	u8 failed;
 	/* Robust locks, as in struct home_lock of sim.h. */
@@ -284,6 +286,13 @@ void x_node_peer(struct xworld *w, int at, bool again);
 void x_node_acquire(struct xworld *w, int n, bool try, u8 mode);
 void x_node_release(struct xworld *w, int n, bool dirty, u8 report);
 void x_node_report(struct xworld *w, int n, u8 report);
+void x_node_look(struct xworld *w, int n);
+/* Not robust: is there a notice that no user has looked at? */
+static inline bool x_unseen(const struct xnode *node)
+{
+	return !(x_cfg.props & RDL_P_ROBUST) && node->told;
+}
+
 void x_node_convert(struct xworld *w, int n, bool dirty);
 void x_node_cancel(struct xworld *w, int n, int at);
 void x_node_opened(struct xworld *w, int n);

@@ -242,14 +242,11 @@ static void deliver(struct xworld *w, int n, const struct rdl_action *a, u8 f)
 	node->user_mode = mode;
 	x_say("node %d: %u have it, mode %u, token %llx%s", n, many, mode, (unsigned long long)a->val,
 	      a->arg & RDL_GRANT_OWNER_DIED ? ", the owner died" : "");
-	node->told = x_cfg.props & RDL_P_ROBUST && a->arg & RDL_GRANT_OWNER_DIED;
-	if (node->instance == w->instance && x_cfg.props & RDL_P_ROBUST) {
+	node->told = !!(a->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED));
+	if (node->instance == w->instance && x_cfg.props & RDL_P_ROBUST)
 		check_robust(w, n, node->told);
-	} else if (node->instance == w->instance) {
-		if (w->death_untold && !(a->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
-			x_fail(w, "node %d is not told that the owner died", n);
-		w->death_untold = 0;
-	}
+	else if (node->instance == w->instance && w->death_untold && !node->told)
+		x_fail(w, "node %d is not told that the owner died", n);
 	check_value(w, n, a->arg);
 	x_exclusion(w);
 }

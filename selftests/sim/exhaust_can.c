@@ -57,7 +57,10 @@ static void users(struct list *l, const struct xnode *node, int n)
 		if (x_cfg.try && x_cfg.shared)
 			may(l, XS_TRY, n, RDL_MODE_S);
 	}
-	if (node->holder && !(x_cfg.stay && node->user_mode == RDL_MODE_S)) {
+	if (node->holder && x_unseen(node)) {
+		may(l, XS_LOOK, n, 0);
+		may_fail(l, XF_UNSEEN, n, 0);
+	} else if (node->holder && !(x_cfg.stay && node->user_mode == RDL_MODE_S)) {
 		if (!ruins(node))
 			may(l, XS_REL, n, 0);
 		if (value && !node->converting && !ruins(node))
@@ -72,7 +75,7 @@ static void users(struct list *l, const struct xnode *node, int n)
 	}
 	if (node->registered && node->core.dead & RDL_VF_NOTRECOVERABLE && !rdl_reports(&node->core))
 		may_fail(l, XF_RESET, n, 0);
-	if (node->holder == 1 && !node->converting && node->told != 2 && node->core.st == RDL_ST_HELD &&
+	if (node->holder == 1 && !node->converting && node->told != 2 && !x_unseen(node) && node->core.st == RDL_ST_HELD &&
 	    node->core.frz != RDL_FRZ_CLAIMED) {
 		may_fail(l, XF_CONVERT, n, 0);
 		if (value && may_post(node))

@@ -259,6 +259,9 @@ static void fault(struct xworld *w, const struct xev *e)
 	case XF_GIVE_UP:
 		x_node_release(w, e->node, false, RDL_REPORT_FAILED);
 		break;
+	case XF_UNSEEN:
+		x_node_release(w, e->node, false, RDL_REPORT_NONE);
+		break;
 	case XF_RESET:
 		w->reset = 1;
 		x_node_report(w, e->node, RDL_REPORT_RESET);
@@ -284,6 +287,9 @@ static void step(struct xworld *w, const struct xev *e)
 		break;
 	case XS_SAY:
 		x_node_report(w, n, RDL_REPORT_CONSISTENT);
+		break;
+	case XS_LOOK:
+		x_node_look(w, n);
 		break;
 	case XS_TIMER:
 		/* The time of a try that has asked may be over. */

@@ -167,6 +167,18 @@ const struct xlisted x_worlds[] = {
 	SLOW("kind=fair nodes=3 ops=1 crash=1 operr=1"),
 	SLOW("kind=fair nodes=4 ops=1"),
 	SLOW("kind=fair nodes=4 ops=1 sticky=1 shared=1"),
+	/* A user that is granted the lock of a dead one leaves without having looked. */
+	FAST("kind=spin nodes=2 ops=2 crash=1 reboot=1 unseen=1"),
+	FAST("kind=spin nodes=3 ops=1 crash=1 unseen=2"),
+	FAST("kind=spin nodes=2 ops=2 threads=2 hand=1 crash=1 unseen=1"),
+	FAST("kind=spin nodes=2 ops=2 crash=1 unseen=1 recover=1"),
+	FAST("kind=spin nodes=2 ops=2 crash=1 unseen=1 break=1"),
+	FAST("kind=spin nodes=2 ops=1 expire=1 unseen=1"),
+	FAST("kind=ticket nodes=3 ops=1 crash=1 unseen=1"),
+	FAST("kind=mcs nodes=3 ops=1 sticky=1 crash=1 unseen=1"),
+	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 crash=1 unseen=1"),
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 hand=1 crash=1 unseen=1"),
+	SLOW("kind=fair nodes=3 ops=1 sticky=1 value=1 shared=1 crash=1 unseen=1"),
 	/* Robust. */
 	FAST("kind=spin nodes=2 ops=2 robust=1 crash=1 giveup=1"),
 	FAST("kind=spin nodes=3 ops=1 robust=1 crash=1 giveup=1"),
@@ -203,6 +215,7 @@ const struct xlisted x_mutant_worlds[] = {
 	FAST("kind=spin nodes=2 ops=1 crash=1 recover=1"),
 	FAST("kind=spin nodes=2 ops=1 recover=1 operr=1"),
 	FAST("kind=spin nodes=2 ops=2 break=1"),
+	FAST("kind=spin nodes=2 ops=2 crash=1 unseen=1"),
 	{ },
 };
 

@@ -210,6 +210,8 @@ void x_feed(struct xworld *w, int n, struct rdl_event *ev)
 	check_step(w, n, &acts, ev->flags);
 	x_exclusion(w);
 	after(w, n, &was, ev);
+	if (x_unseen(node) && !w->budget[XF_UNSEEN])
+		x_node_look(w, n);
 }
 
 static void feed_type(struct xworld *w, int n, u8 type)
@@ -285,6 +287,18 @@ void x_node_report(struct xworld *w, int n, u8 report)
 		w->node[n].told = 2;
 		w->whole_by = n + 1;
 	}
+	x_feed(w, n, &ev);
+}
+
+/* If its lease is over, the death that nobody knows of may be another one: its own. */
+void x_node_look(struct xworld *w, int n)
+{
+	struct xnode *node = &w->node[n];
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
+
+	node->told = 0;
+	if (node->instance == w->instance && node->lease != X_LEASE_OVER)
+		w->death_untold = 0;
 	x_feed(w, n, &ev);
 }
 

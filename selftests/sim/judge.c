@@ -90,7 +90,16 @@ static void judge_death(struct world *w, int n, int lock, u32 told)
 		violation(w, "lock %d: node %d is not told that the owner died", lock, n);
 	if (told & RDL_GRANT_OWNER_DIED)
 		w->cov->deaths++;
-	h->death_untold = false;
+}
+
+/* A user has looked at a grant that tells of a death. If the home has evicted the node since, that was another one. */
+void judge_told(struct world *w, int n, int lock)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	const struct session *s = &w->home.sess[n];
+
+	if (s->live && s->inc == w->node[n].inc && set_has(h->openers.w, n))
+		h->death_untold = false;
 }
 
 /* A request has failed because the lock is not recoverable. The home may have evicted the node since. */

@@ -91,6 +91,7 @@ static const struct mutant {
 	SHARED(FREEZE_BEFORE_QP),
 	SHARED(BUSY_TAKEN),
 	SHARED(AMBIG_CLAIMED),
+	SHARED(NOTICE_EARLY),
 #undef SHARED
 };
 

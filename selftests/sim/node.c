@@ -216,7 +216,8 @@ static void perform(struct world *w, int n, int lock, const struct rdl_acts *act
 		break;
 	case RDL_ACT_DELIVER:
 		judge_grant(w, n, lock, act, ev->flags);
-		users_granted(w, n, lock, act->n ? act->n : 1, act->arg & RDL_GRANT_OWNER_DIED);
+		users_granted(w, n, lock, act->n ? act->n : 1,
+			      act->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED));
 		break;
 	case RDL_ACT_FAIL_HEAD:
 		waiter_failed(w, n, lock, 0, act->arg);

@@ -172,6 +172,7 @@ struct thread {
 	bool has;		/* and its grant stands */
 	bool converting;
 	bool told;		/* robust: that an owner died */
+	bool notice;		/* not robust: its grant says so, and it has not looked yet */
 	bool saying;		/* robust: and says that it is whole; waits for the home to know */
 	int lock;
 	u32 gen;		/* of the wait or hold: late cancels and releases do not match */
@@ -274,6 +275,7 @@ void judge_grant(struct world *w, int n, int lock, const struct rdl_action *act,
 void judge_written(struct world *w, int n, int lock);
 void judge_conversion(struct world *w, int n, int lock, const struct rdl_action *act);
 void judge_ruin(struct world *w, int n, int lock);
+void judge_told(struct world *w, int n, int lock);
 void judge_whole(struct world *w, int n, int lock);
 void judge_rebuilt(struct world *w, int lock);
 void judge_exclusion(struct world *w, int n, int lock, u8 mode);
@@ -320,7 +322,7 @@ struct home_lock {
 	int gave_up;		/* node + 1 that left it without a word, which the home does not know yet */
 	int whole_by;		/* node + 1 whose owner has said so, and the home does not know yet */
 	u64 newest;		/* value */
-	bool death_untold;	/* a writer was cut off, no grant has said so; see @must for robust locks */
+	bool death_untold;	/* a writer was cut off, no user knows it; see @must for robust locks */
 	bool lossy;		/* a message between nodes was lost, or with a node what it knew */
 	struct rdl_recover rec;	/* not cleared when a world begins */
 };
@@ -369,6 +371,7 @@ struct config {
 	u32 fault_mask;
 	u32 try_pct, cancel_pct, close_pct, refuse_pct, shared_pct, convert_pct, tear_pct;
 	u32 late_pct, twice_pct, drop_pct;	/* of messages between nodes */
+	u32 unseen_pct;		/* of users that leave without having looked at a grant that tells of a death */
 	u32 die_pct, whole_pct, reset_pct;	/* of what owners of robust locks do, and who finds one ruined */
 	u32 soft, hard;
 	bool lease_links;	/* no RDL_F_LINK while the lease runs low */
@@ -382,7 +385,7 @@ struct coverage {
 	u32 next[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 count[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];
 	u64 steps, worlds, grants, local, recoveries, deaths, ambiguous, late, lost, rolls;
-	u64 readers, converted, handed, torn, repeated, queries, whole, ruined, reset;
+	u64 readers, converted, handed, torn, repeated, queries, whole, ruined, reset, unseen;
 	u32 most_actions;
 };
 

@@ -172,8 +172,17 @@ static void user_acts(struct small *w, int i)
 {
 	struct small_node *node = &w->node[i];
 	struct rdl_event ev = { .type = RDL_EV_REL };
+	bool unseen = node->notice && percent(w, 20);
 
-	if (node->converting) {
+	if (node->notice && !unseen) {
+		ev.type = RDL_EV_REPORT;
+		ev.report = RDL_REPORT_CONSISTENT;
+		node->notice = false;
+		w->untold = false;
+	} else if (unseen) {
+		/* It leaves without having looked at what it was granted. */
+		node->notice = node->users > 1;
+	} else if (node->converting) {
 		/* It waits for the conversion; now and then it is killed. */
 		if (percent(w, 90))
 			return;
@@ -183,8 +192,8 @@ static void user_acts(struct small *w, int i)
 		ev.type = node->mode == RDL_MODE_X ? RDL_EV_DOWN : RDL_EV_UP;
 		node->converting = true;
 	}
-	ev.dirty = node->mode == RDL_MODE_X && (w->props & RDL_P_VALUE) && percent(w, 70) &&
-		   (ev.type == RDL_EV_REL || may_post(w, i));
+	ev.dirty = !unseen && ev.type != RDL_EV_REPORT && node->mode == RDL_MODE_X && (w->props & RDL_P_VALUE) &&
+		   percent(w, 70) && (ev.type == RDL_EV_REL || may_post(w, i));
 	if (ev.type == RDL_EV_REL)
 		node->users--;
 	/* The user is a reader from when the operation is posted, and a writer again if it certainly was not done. */

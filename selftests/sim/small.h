@@ -48,6 +48,7 @@ struct small_node {
 	int nqueue;
 	int users;
 	u8 mode;		/* of the users */
+	bool notice;		/* they were granted it with word of a death, and none has looked yet */
 	u64 copy, parked;	/* versions of the value */
 	struct small_op op[SMALL_OPS];
 	int nops;
@@ -82,7 +83,7 @@ struct small {
 	/* What nobody in it knows. */
 	u64 last_x, last;	/* tokens */
 	u64 newest;		/* version of the value that was last written */
-	bool untold;		/* a writer was cut off */
+	bool untold;		/* a writer was cut off, and no user knows it */
 	bool quiet;		/* no message was lost, so nobody may need the watchdog */
 	int slow;		/* percent of messages between nodes that are put off */
 	u64 grants, recoveries, steps, converted, tries_won, runs, handed;

@@ -93,9 +93,9 @@ static void delivered(struct small *w, int i, const struct rdl_action *a)
 	node->users += n;
 	node->mode = mode;
 	w->grants += n;
-	if (w->untold && !(a->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
+	node->notice = a->arg & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED);
+	if (w->untold && !node->notice)
 		small_wrong(w, "node %d is not told that a writer died", i);
-	w->untold = false;
 	if (w->props & RDL_P_VALUE) {
 		if (a->arg & RDL_GRANT_VALUE_INVALID)
 			w->newest = node->copy;
@@ -274,6 +274,7 @@ static void act_on(struct small *w, int i, const struct rdl_acts *acts, const st
 		break;
 	case RDL_ACT_LOST:
 		node->users = 0;
+		node->notice = false;
 		node->converting = false;
 		break;
 	case RDL_ACT_SEND_GRANT:

@@ -21,6 +21,7 @@ void summary_write(const char *path, u64 first, u64 next, u64 started)
 	FIELD(local);
 	FIELD(recoveries);
 	FIELD(deaths);
+	FIELD(unseen);
 	FIELD(ambiguous);
 	FIELD(late);
 	FIELD(lost);

@@ -677,7 +677,12 @@ static const char *owner_died(u64 seed)
 	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess | RDL_W_A });
 	wrong(!did(RDL_ACT_POST_CAS), "the guess is not corrected at once");
 	step(&l, (struct rdl_event){ .type = RDL_EV_OP, .old = l.guess });
-	wrong(!(the(RDL_ACT_DELIVER)->arg & RDL_GRANT_OWNER_DIED) || !did(RDL_ACT_CONSISTENT), "not told");
+	wrong(!(the(RDL_ACT_DELIVER)->arg & RDL_GRANT_OWNER_DIED), "not told");
+	wrong(did(RDL_ACT_CONSISTENT), "settled before the user has looked");
+	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
+	wrong(did(RDL_ACT_CONSISTENT), "settled by a new link");
+	step(&l, (struct rdl_event){ .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT });
+	wrong(!did(RDL_ACT_CONSISTENT), "not settled");
 	/* The link broke under CONSISTENT: said again. */
 	step(&l, (struct rdl_event){ .type = RDL_EV_LINK_UP, .epoch = l.epoch });
 	wrong(!did(RDL_ACT_CONSISTENT), "not repeated");
@@ -781,6 +786,7 @@ const struct unit_test unit_tests[] = {
 	{ "down_fails_often", down_fails_often },
 	{ "probe_idle", probe_idle },
 	{ "reset_late", reset_late },
+	{ "notice_unseen", notice_unseen },
 	{ "small_fair", small_fair },
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },

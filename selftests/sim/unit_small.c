@@ -237,6 +237,103 @@ const char *reset_late(u64 seed)
 	return first_wrong;
 }
 
+static bool did(const struct rdl_acts *acts, u8 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < acts->n; i++)
+		if (acts->a[i].type == type)
+			return true;
+	return false;
+}
+
+static bool told(const struct rdl_acts *acts)
+{
+	return find(acts, RDL_ACT_DELIVER)->arg & RDL_GRANT_OWNER_DIED;
+}
+
+/* Two want the lock of an owner that died; the first has it. */
+static void inherit(struct rdl_lock *l, struct rdl_acts *acts, u8 kind)
+{
+	struct rdl_event end = ended(0, RDL_OK), read = ended(RDL_ACT_POST_READ_VALUE, RDL_OK);
+
+	read.peer.vflags = RDL_VF_OWNER_DIED | RDL_VF_VALUE_INVALID;
+	rdl_lock_init(l, kind, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(l, 0, 7);
+	l->guess |= RDL_W_A;
+	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_ACQ }) ||
+	      step(l, acts, (struct rdl_event){ .type = RDL_EV_ACQ }), "no draw");
+	end.old |= RDL_W_A;
+	wrong(step(l, acts, end), "not drawn");
+	if (kind != RDL_KIND_SPIN)
+		wrong(step(l, acts, read), "the notice is not read");
+	wrong(l->st != RDL_ST_HELD || l->users != 1 || !told(acts), "not told");
+	wrong(did(acts, RDL_ACT_CONSISTENT), "settled before the user has looked");
+}
+
+static void unseen_of(u8 kind)
+{
+	struct rdl_event seen = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
+	struct rdl_event hint = { .type = RDL_EV_HINT, .epoch = rdl_epoch(1, 0),
+				  .peer = { .node = 2, .ticket = 1, .mode = RDL_MODE_X } };
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	/* The first leaves without a look, the second looks. */
+	inherit(&l, &acts, kind);
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }) || !told(&acts), "the next user is not told");
+	wrong(did(&acts, RDL_ACT_CONSISTENT), "settled, and nobody has looked");
+	wrong(step(&l, &acts, seen) || acts.n != 1 || !did(&acts, RDL_ACT_CONSISTENT), "not settled");
+	wrong(step(&l, &acts, seen) || acts.n, "settled twice");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) ||
+	      step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }) || told(&acts), "told once more");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_LOSE }) || step(&l, &acts, seen) || acts.n,
+	      "a look after the session was lost");
+	/* It looks while the home recovers the lock, and the notice may be gone then. */
+	inherit(&l, &acts, kind);
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch }), "not frozen");
+	wrong(step(&l, &acts, seen) || acts.n, "settled in a recovery");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = l.epoch + 1,
+						  .rebuilt = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X,
+							       .vflags = RDL_VF_OWNER_DIED } }), "not rebuilt");
+	wrong(!did(&acts, RDL_ACT_CONSISTENT), "not settled after a recovery");
+	if (kind != RDL_KIND_FAIR && kind != RDL_KIND_MCS)
+		return;
+	/* Both leave, and the lock goes to another node. */
+	inherit(&l, &acts, kind);
+	wrong(step(&l, &acts, hint) || step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }) ||
+	      step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }), "not released");
+	wrong(!(find(&acts, RDL_ACT_SEND_GRANT)->peer.vflags & RDL_VF_OWNER_DIED), "another node is not told");
+}
+
+/* Who leaves without having looked at its grant was not told of a death: the next one is, wherever it is. */
+const char *notice_unseen(u64 seed)
+{
+	struct rdl_event seen = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
+	struct rdl_acts acts;
+	struct rdl_lock l;
+	u8 kind;
+
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	sim_debt_max = 64;
+	for (kind = RDL_KIND_SPIN; kind < RDL_NR_KINDS; kind++)
+		unseen_of(kind);
+	/* A damaged body of a lock without a value: nobody is told anything, so nobody will answer. */
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, 0, 7);
+	l.q.vflags = RDL_VF_VALUE_INVALID;
+	l.st = RDL_ST_HELD;
+	l.q.mode = RDL_MODE_X;
+	l.q.ticket_epoch = l.epoch;
+	l.q.fresh = 1;
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || told(&acts), "told of a death that was none");
+	wrong(find(&acts, RDL_ACT_CONSISTENT)->arg != RDL_VF_VALUE_INVALID, "not settled at once");
+	wrong(step(&l, &acts, seen) || acts.n, "settled twice");
+	return first_wrong;
+}
+
 const char *small_fair(u64 seed)
 {
 	return worlds(seed, RDL_KIND_FAIR);

@@ -40,6 +40,7 @@ void thread_idle(struct world *w, int n, int t)
 	th->has = false;
 	th->converting = false;
 	th->told = false;
+	th->notice = false;
 	th->saying = false;
 	th->gen++;
 	thread_event(w, n, t, serve_thread, about(w, w->cfg.think));
@@ -75,6 +76,7 @@ void waiters_ruined(struct world *w, int n, int lock, u32 err)
 void users_granted(struct world *w, int n, int lock, u32 many, bool told)
 {
 	struct agent *a = &w->node[n].agent[lock];
+	bool robust = w->home.lock[lock].props & RDL_P_ROBUST;
 
 	while (many--) {
 		int t = fifo_pop(w, a, 0);
@@ -88,11 +90,12 @@ void users_granted(struct world *w, int n, int lock, u32 many, bool told)
 			a->worst = w->now - th->since;
 		th->st = HOLDING;
 		th->has = true;
-		th->told = told && (w->home.lock[lock].props & RDL_P_ROBUST);
+		th->told = told && robust;
+		th->notice = told && !robust;
 		th->gen++;
 		a->users++;
 		a->mode = th->mode;
-		thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+		thread_event(w, n, t, serve_thread, th->notice ? rnd(w, 6 * w->cfg.latency) : about(w, w->cfg.hold));
 	}
 }
 
@@ -119,6 +122,7 @@ void users_cut_off(struct world *w, int n, int lock)
 			continue;
 		/* It finds out when it releases; or now, if it waits for a conversion. */
 		th->has = false;
+		th->notice = false;
 		if (!th->converting && !th->saying)
 			continue;
 		th->converting = false;
@@ -293,6 +297,26 @@ static bool convert(struct world *w, int n, int t)
 	return true;
 }
 
+/* The user looks at its grant, and finds that an owner died; now and then it leaves without having looked. */
+static bool look(struct world *w, int n, int t)
+{
+	struct thread *th = &w->node[n].thread[t];
+	struct rdl_event ev = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
+
+	if (chance(w, w->cfg.unseen_pct)) {
+		trace(w, "node %d: lock %d: user %d leaves without a look", n, th->lock, t);
+		w->cov->unseen++;
+		return false;
+	}
+	trace(w, "node %d: lock %d: user %d is told of a death", n, th->lock, t);
+	th->notice = false;
+	th->gen++;
+	judge_told(w, n, th->lock);
+	thread_event(w, n, t, serve_thread, about(w, w->cfg.hold));
+	feed(w, n, th->lock, &ev, 0);
+	return true;
+}
+
 /* ---- robust locks ---- */
 
 static void reset(struct world *w, struct event *e)
@@ -388,7 +412,7 @@ static void release(struct world *w, int n, int t)
 		ev.report = last_word(w, n, t);
 		th->has = false;
 		th->saying = false;
-		if (!th->converting && ev.report != RDL_REPORT_DIED)
+		if (!th->converting && !th->notice && ev.report != RDL_REPORT_DIED)
 			ev.dirty = write_value(w, n, th->lock);
 		th->converting = false;
 		if (!--a->users)
@@ -412,7 +436,9 @@ static void serve_thread(struct world *w, struct event *e)
 			want(w, n, t);
 		break;
 	case HOLDING:
-		if (th->has && !th->converting && !th->saying && !w->stopping && convert(w, n, t))
+		if (th->notice && look(w, n, t))
+			break;
+		if (th->has && !th->notice && !th->converting && !th->saying && !w->stopping && convert(w, n, t))
 			break;
 		if (say(w, n, t))
 			break;

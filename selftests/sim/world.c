@@ -300,6 +300,7 @@ static void configure(struct world *w, const struct wish *wish)
 	c->lease_links = chance(w, 50);
 	c->slow_open = chance(w, 50);
 	c->shed = chance(w, 60);
+	c->unseen_pct = chance(w, 50) ? rnd(w, 60) : 0;
 	if (wish->nodes)
 		c->nodes = wish->nodes;
 	if (wish->locks)
