@@ -192,7 +192,10 @@ void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l);	/* @a->lock
 void rdlock_agent_cancel(struct rdlock_agent *a, struct rdlock *l);
 /* @a->lock held; the user is gone from @a->users. @dirty: @a->value is what it has left. @report: enum rdl_report */
 void rdlock_agent_release(struct rdlock_agent *a, bool dirty, u8 report);
-/* Says RDL_REPORT_CONSISTENT for the only user, or RDL_REPORT_RESET; rdl_reports() until the home knows. */
+/*
+ * Says RDL_REPORT_CONSISTENT for the only user, or RDL_REPORT_RESET; rdl_reports() until the home knows. Of a lock that
+ * is not robust: a user knows what its grant says of a dead owner. @a->lock held.
+ */
 void rdlock_agent_report(struct rdlock_agent *a, u8 report);
 /* The only user goes to another mode; struct rdlock.converting says when it is over. 0 or -EAGAIN. @a->lock held. */
 int rdlock_agent_convert(struct rdlock_agent *a, struct rdlock *l, u32 mode, bool dirty);

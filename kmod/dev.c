@@ -75,6 +75,8 @@ long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg, const 
 			op->undo(file, &buf);
 		return -EFAULT;
 	}
+	if (op->done)
+		op->done(file, &buf);
 	return ret;
 }
 
@@ -103,7 +105,7 @@ static int rdlock_acquire_fn(struct file *file, union rdlock_ubuf *u)
 	struct rdlock_acquire *a = &u->acquire;
 	struct rdlock_grant grant = {};
 	ktime_t deadline = KTIME_MAX;
-	u32 flags = RDLOCK_REQ_INTERRUPTIBLE;
+	u32 flags = RDLOCK_REQ_INTERRUPTIBLE | RDLOCK_REQ_REPLY;
 	int err;
 
 	if (a->flags & ~RDLOCK_ACQUIRE_TRY)
@@ -128,6 +130,11 @@ static int rdlock_acquire_fn(struct file *file, union rdlock_ubuf *u)
 	a->out_token = grant.token;
 	a->out_instance = grant.instance;
 	return err;
+}
+
+static void rdlock_acquire_done(struct file *file, const union rdlock_ubuf *u)
+{
+	rdlock_handle_told(file->private_data, u->acquire.out_token);
 }
 
 /* The caller will not learn that it holds the lock, so it must not. */
@@ -253,7 +260,7 @@ static int rdlock_value_set_fn(struct file *file, union rdlock_ubuf *u)
 
 static const struct rdlock_ioctl rdlock_lock_ioctls[] = {
 	RDLOCK_IOCTL(RDLOCK_IOC_ACQUIRE, rdlock_acquire_fn, rdlock_acquire, out_instance, .reply = true,
-		     .undo = rdlock_acquire_undo),
+		     .done = rdlock_acquire_done, .undo = rdlock_acquire_undo),
 	RDLOCK_IOCTL(RDLOCK_IOC_RELEASE, rdlock_release_fn, rdlock_release, flags),
 	RDLOCK_IOCTL(RDLOCK_IOC_CANCEL, rdlock_cancel_fn, rdlock_release, flags),
 	RDLOCK_IOCTL(RDLOCK_IOC_STATUS, rdlock_status_fn, rdlock_status, out_instance, .reply = true),

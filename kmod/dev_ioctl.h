@@ -36,6 +36,7 @@ union rdlock_ubuf {
  * @min_size: of the structure as it was first published
  * @reply: the structure goes back when @fn succeeds, and with -EOWNERDEAD, which is no failure of an acquire
  * @fn: does it; 0, an fd, or a negative errno
+ * @done: the reply was delivered; NULL: nothing depends on that
  * @undo: takes back what @fn did when the reply could not be delivered; NULL: nothing to take back
  */
 struct rdlock_ioctl {
@@ -44,6 +45,7 @@ struct rdlock_ioctl {
 	u32 min_size;
 	bool reply;
 	int (*fn)(struct file *file, union rdlock_ubuf *u);
+	void (*done)(struct file *file, const union rdlock_ubuf *u);
 	void (*undo)(struct file *file, const union rdlock_ubuf *u);
 };
 

@@ -234,6 +234,7 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 			memcpy(a->value, l->value, sizeof(a->value));
 		rdlock_agent_release(a, keep && l->dirty, report);
 		l->dirty = false;
+		l->notice = false;
 		break;
 	case RDLOCK_FD_IDLE:
 	case RDLOCK_FD_REVOKED:
@@ -360,6 +361,8 @@ static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
 	switch (l->state) {
 	case RDLOCK_FD_GRANTED:
 		WRITE_ONCE(l->state, RDLOCK_FD_HELD);
+		l->notice = !l->agent->core.robust &&
+			    (l->grant.flags & (RDLOCK_GRANT_OWNER_DIED | RDLOCK_GRANT_MAYBE_DIED));
 		if (g)
 			*g = l->grant;
 		return l->agent->core.robust && (l->grant.flags & RDLOCK_GRANT_OWNER_DIED) ? -EOWNERDEAD : 0;
@@ -368,6 +371,29 @@ static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
 	default:
 		return err ? err : -ECANCELED;
 	}
+}
+
+/*
+ * The owner knows what its grant says of a dead one. Until then the next one, here or elsewhere, is told, too: a grant
+ * that is cancelled before anybody looked at it has told nobody. What a robust lock's owner knows, it says itself.
+ */
+static void handle_told(struct rdlock *l)
+{
+	lockdep_assert_held(&l->agent->lock);
+	if (l->state != RDLOCK_FD_HELD || !l->notice)
+		return;
+	l->notice = false;
+	rdlock_agent_report(l->agent, RDL_REPORT_CONSISTENT);
+}
+
+void rdlock_handle_told(struct rdlock *l, u64 token)
+{
+	struct rdlock_agent *a = l->agent;
+
+	spin_lock_bh(&a->lock);
+	if (l->grant.token == token)
+		handle_told(l);
+	spin_unlock_bh(&a->lock);
 }
 
 static int mode_check(u32 mode)
@@ -466,6 +492,8 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 		err = request_fetch(l, g);
 	}
 out_unlock:
+	if (!(flags & RDLOCK_REQ_REPLY))
+		handle_told(l);
 	spin_unlock_bh(&a->lock);
 	return err;
 }
@@ -510,6 +538,7 @@ static void handle_work(struct work_struct *work)
 	if (fn && l->state != RDLOCK_FD_PENDING) {
 		l->fn = NULL;
 		err = request_fetch(l, &g);
+		handle_told(l);
 	} else {
 		fn = NULL;
 	}

@@ -36,6 +36,8 @@ struct rdlock_space;
  * @staged: the same of a big value, NULL: it has none; meaningful only if @dirty, until then the owner has what the
  *   node's copy has. Protected by agent->lock.
  * @dirty: the owner has changed @value, or @staged. Protected by agent->lock.
+ * @notice: HELD, not robust: @grant says that an owner died, and the one that fetched it may not know yet. Protected by
+ *   agent->lock.
  * @converting: the owner waits for another mode. Protected by agent->lock; read without it by the sleeper.
  * @saying: the owner has said that the lock is consistent, the home does not know yet. Protected likewise.
  * @node: in agent->queue while PENDING, in agent->users while GRANTED or HELD. Protected by agent->lock.
@@ -60,6 +62,7 @@ struct rdlock {
 	u8 value[RDL_VALUE_MAX];
 	struct rdlock_block *staged;
 	bool dirty;
+	bool notice;
 	bool converting;
 	bool saying;
 	struct list_head node;
@@ -88,6 +91,8 @@ void rdlock_handle_close(struct rdlock *l);
 #define RDLOCK_REQ_INTERRUPTIBLE (1 << 1)	/* -ERESTARTSYS on any signal; else killable */
 #define RDLOCK_REQ_NOWAIT	 (1 << 2)	/* queue it, -EAGAIN, the result by poll and the next call */
 
+#define RDLOCK_REQ_REPLY	 (1 << 3)	/* rdlock_handle_told() or _undo() follows: the caller is not the owner */
+
 /* Context: process; sleeps without NOWAIT. @g is written on success, and with -EOWNERDEAD: then it is held, too. */
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g);
 int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
@@ -95,6 +100,8 @@ int rdlock_request_async(struct rdlock *l, u32 mode, ktime_t deadline, rdlock_gr
 int rdlock_request_cancel(struct rdlock *l);
 /* What follows: 0, -EPERM not held, -EKEYREVOKED. Any context that may take a BH lock, but for convert. */
 int rdlock_handle_release(struct rdlock *l);
+/* The owner has got the grant with that token. */
+void rdlock_handle_told(struct rdlock *l, u64 token);
 /* As if it had not been acquired: nobody has seen the grant with that token. A later one is another's to give back. */
 void rdlock_handle_undo(struct rdlock *l, u64 token);
 /* held.c: also -EOPNOTSUPP, -EDEADLK, -EAGAIN. Context: process, sleeps. @g is written on success only. */
