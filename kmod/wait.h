@@ -91,7 +91,7 @@ void rdlock_handle_close(struct rdlock *l);
 #define RDLOCK_REQ_INTERRUPTIBLE (1 << 1)	/* -ERESTARTSYS on any signal; else killable */
 #define RDLOCK_REQ_NOWAIT	 (1 << 2)	/* queue it, -EAGAIN, the result by poll and the next call */
 
-#define RDLOCK_REQ_REPLY	 (1 << 3)	/* rdlock_handle_told() or _undo() follows: the caller is not the owner */
+#define RDLOCK_REQ_REPLY	 (1 << 3)	/* by a reply to the owner: rdlock_handle_told() or _undo() follows */
 
 /* Context: process; sleeps without NOWAIT. @g is written on success, and with -EOWNERDEAD: then it is held, too. */
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g);

@@ -32,8 +32,8 @@
  *    is repeated whatever became of it.
  *  - Of an event with local waiters the shell says who is at the head of the queue (@head, @run), as the queue is when
  *    the waiter of ACQ has been put into it, or the one of CANCEL taken out.
- *  - That an owner died comes with DELIVER, but counts as told only from when the shell says that a user knows it: REPORT
- *    with RDL_REPORT_CONSISTENT, of a lock that is not robust. Until then every user is told, here and elsewhere. One
+ *  - That an owner died comes with DELIVER, but counts as told only from when the shell says that a user knows it:
+ *    REPORT with RDL_REPORT_CONSISTENT, of a lock that is not robust. Until then every user is told, of any node. One
  *    that comes too late is harmless.
  *  - A lock of a kind with a queue that was claimed when its link broke may miss its REBUILT: rdl_ambiguous() is true,
  *    so the re-OPEN makes the home recover it again; the second claim says of which epoch the ticket is.
@@ -155,7 +155,7 @@ enum rdl_outcome {
 /* What is said of a robust lock, and goes to the home with the claim of the next recovery; see robust.c. */
 enum rdl_report {
 	RDL_REPORT_NONE,
-	RDL_REPORT_CONSISTENT,	/* the exclusive owner: it is whole again; not robust: a user knows that an owner died */
+	RDL_REPORT_CONSISTENT,	/* the exclusive owner: it is whole again; not robust: a user knows of a death */
 	RDL_REPORT_FAILED,	/* the exclusive owner, which was told of a death, leaves without having said so */
 	RDL_REPORT_DIED,	/* the exclusive owner went without a release */
 	RDL_REPORT_RESET,	/* an administrator: what is not recoverable shall be usable again */

@@ -295,8 +295,8 @@ void rdl_queue_told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 }
 
 /*
- * The first @n waiters become users. They may leave without having looked, so a notice is not settled by that: until the
- * shell says that one of them knows, whoever gets the lock next, by whatever road, is told again.
+ * The first @n waiters become users. They may leave without having looked, so a notice is not settled by that: until
+ * the shell says that one of them knows, whoever gets the lock next, by whatever road, is told again.
  */
 void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, u32 n)
 {

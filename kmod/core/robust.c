@@ -82,7 +82,7 @@ u32 rdl_robust_begins(struct rdl_lock *l, u32 vflags, struct rdl_acts *acts)
 
 /* ---- the event REPORT ---- */
 
-/* Of a lock that is not robust: a user knows of the death. Its grant may be gone by now, or the notice with an epoch. */
+/* Of a lock that is not robust: a user knows of the death. Its grant may be gone by now, and so may the notice. */
 static int noticed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (ev->report != RDL_REPORT_CONSISTENT)

@@ -160,7 +160,7 @@ static void taken(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
 		rdl_roll(l, acts);
 }
 
-/* Should CONSISTENT be lost, or not be sent, it is said again in the next epoch, or who has the word next is told, too. */
+/* Should CONSISTENT be lost, it is said again on the next link or in the next epoch; or the next owner is told, too. */
 static void told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->attention != RDL_ATT_UNTOLD)

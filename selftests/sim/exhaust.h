@@ -46,7 +46,7 @@
 	X(DIE,     "die",     "a writer of a robust lock goes without a release") \
 	X(GIVE_UP, "giveup",  "one that was told of a death releases it as it is") \
 	X(RESET,   "reset",   "a robust lock that is not recoverable is reset") \
-	X(UNSEEN,  "unseen",  "a user leaves without having looked at a grant that tells of a death; else it looks at once")
+	X(UNSEEN,  "unseen",  "a user leaves without a look at a grant that tells of a death; else it looks at once")
 
 enum xfault {
 #define X_FAULT_ENUM(name, text, meaning) XF_##name,
@@ -61,7 +61,7 @@ enum xfault {
 	X(TRY,     "try")	/* a user tries */ \
 	X(REL,     "rel")	/* the user gives it up */ \
 	X(SAY,     "say")	/* it says that the robust lock is whole */ \
-	X(LOOK,    "look")	/* it looks at its grant, which tells of a death: only with UNSEEN a step of its own */ \
+	X(LOOK,    "look")	/* it looks at a grant that tells of a death: with UNSEEN a step of its own */ \
 	X(TIMER,   "timer")	/* the wait that was asked for is over */ \
 	X(LAND,    "land")	/* the operation arrives at the home's memory */ \
 	X(DONE,    "done")	/* its completion arrives: arg is the outcome */ \

@@ -75,8 +75,8 @@ static void users(struct list *l, const struct xnode *node, int n)
 	}
 	if (node->registered && node->core.dead & RDL_VF_NOTRECOVERABLE && !rdl_reports(&node->core))
 		may_fail(l, XF_RESET, n, 0);
-	if (node->holder == 1 && !node->converting && node->told != 2 && !x_unseen(node) && node->core.st == RDL_ST_HELD &&
-	    node->core.frz != RDL_FRZ_CLAIMED) {
+	if (node->holder == 1 && !node->converting && node->told != 2 && !x_unseen(node) &&
+	    node->core.st == RDL_ST_HELD && node->core.frz != RDL_FRZ_CLAIMED) {
 		may_fail(l, XF_CONVERT, n, 0);
 		if (value && may_post(node))
 			may_fail(l, XF_CONVERT, n, 1);

@@ -276,9 +276,13 @@ static void unseen_of(u8 kind)
 	struct rdl_event seen = { .type = RDL_EV_REPORT, .report = RDL_REPORT_CONSISTENT };
 	struct rdl_event hint = { .type = RDL_EV_HINT, .epoch = rdl_epoch(1, 0),
 				  .peer = { .node = 2, .ticket = 1, .mode = RDL_MODE_X } };
+	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT, .epoch = rdl_epoch(1, 1) };
 	struct rdl_acts acts;
 	struct rdl_lock l;
 
+	rebuilt.rebuilt.what = RDL_CLAIM_HOLD;
+	rebuilt.rebuilt.mode = RDL_MODE_X;
+	rebuilt.rebuilt.vflags = RDL_VF_OWNER_DIED;
 	/* The first leaves without a look, the second looks. */
 	inherit(&l, &acts, kind);
 	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REL }) || !told(&acts), "the next user is not told");
@@ -293,9 +297,7 @@ static void unseen_of(u8 kind)
 	inherit(&l, &acts, kind);
 	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch }), "not frozen");
 	wrong(step(&l, &acts, seen) || acts.n, "settled in a recovery");
-	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_REBUILT, .epoch = l.epoch + 1,
-						  .rebuilt = { .what = RDL_CLAIM_HOLD, .mode = RDL_MODE_X,
-							       .vflags = RDL_VF_OWNER_DIED } }), "not rebuilt");
+	wrong(step(&l, &acts, rebuilt), "not rebuilt");
 	wrong(!did(&acts, RDL_ACT_CONSISTENT), "not settled after a recovery");
 	if (kind != RDL_KIND_FAIR && kind != RDL_KIND_MCS)
 		return;
@@ -328,7 +330,7 @@ const char *notice_unseen(u64 seed)
 	l.q.mode = RDL_MODE_X;
 	l.q.ticket_epoch = l.epoch;
 	l.q.fresh = 1;
-	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || told(&acts), "told of a death that was none");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || told(&acts), "told of no death");
 	wrong(find(&acts, RDL_ACT_CONSISTENT)->arg != RDL_VF_VALUE_INVALID, "not settled at once");
 	wrong(step(&l, &acts, seen) || acts.n, "settled twice");
 	return first_wrong;

@@ -12,6 +12,9 @@
  *	is printed.
  *   holder open KEY [-k KIND] [-w MILLISECONDS]
  *	Opens the key, wants nothing, and prints "open"; until it is killed. SIGUSR1: goes on as hold does.
+ *   holder leave KEY [-w MILLISECONDS] [-k KIND]
+ *	Asks for it without waiting, and when it is granted, prints "granted", leaves without having fetched the
+ *	grant, and prints "left".
  *   holder many KEY [-k KIND] [-n LOCKS]
  *	Opens so many keys, KEY0 and so on, holds them all, and prints "held N"; until it is killed.
  *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
@@ -151,6 +154,30 @@ static int hold(const char *key, uint32_t flags, uint64_t wait_ms, bool later)
 	return 0;
 }
 
+static int leave(const char *key, uint64_t wait_ms)
+{
+	struct pollfd p = { .events = POLLIN };
+	int err;
+
+	open_flags |= RDLOCK_OPEN_NONBLOCK;
+	p.fd = open_key(key);
+	err = p.fd < 0 ? p.fd : lock_acquire(p.fd, 0, wait_ms ? in_ms(wait_ms) : NEVER, NULL);
+	if (err == -EAGAIN)
+		err = poll(&p, 1, -1) < 0 ? -errno : 0;
+	else if (!err)
+		err = -EALREADY;
+	if (!err && lock_state(p.fd) != RDLOCK_FD_GRANTED)
+		err = lock_acquire(p.fd, 0, NEVER, NULL);
+	if (err) {
+		printf("failed %s\n", strerrorname_np(-err));
+		return 1;
+	}
+	printf("granted\n");
+	err = lock_cancel(p.fd);
+	printf("%s\n", err ? strerrorname_np(-err) : "left");
+	return err ? 1 : 0;
+}
+
 static int hold_many(const char *prefix, unsigned int locks)
 {
 	struct rlimit limit = { .rlim_cur = locks + 100, .rlim_max = locks + 100 };
@@ -257,6 +284,7 @@ static int usage(void)
 {
 	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT]\n"
 	      "holder open KEY [-k KIND] [-w MILLISECONDS]\n"
+	      "holder leave KEY [-w MILLISECONDS] [-k KIND]\n"
 	      "holder many KEY [-k KIND] [-n LOCKS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
@@ -267,7 +295,7 @@ int main(int argc, char **argv)
 	unsigned int procs = 6, kills = 100;
 	uint64_t wait_ms = 0;
 	uint32_t flags = 0;
-	bool storms, later, many;
+	bool storms, later, many, leaves;
 	const char *key;
 	int c;
 
@@ -277,7 +305,8 @@ int main(int argc, char **argv)
 	later = !strcmp(argv[1], "open");
 	storms = !strcmp(argv[1], "storm");
 	many = !strcmp(argv[1], "many");
-	if (!storms && !later && !many && strcmp(argv[1], "hold"))
+	leaves = !strcmp(argv[1], "leave");
+	if (!storms && !later && !many && !leaves && strcmp(argv[1], "hold"))
 		return usage();
 	key = argv[2];
 	argc -= 2;
@@ -322,5 +351,7 @@ int main(int argc, char **argv)
 	}
 	if (many)
 		return hold_many(key, kills);
+	if (leaves)
+		return leave(key, wait_ms);
 	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms, later);
 }

@@ -17,7 +17,7 @@ check_member()
 }
 
 if [ "$NODE" = 1 ] && [ "$BOOT" = 1 ]; then
-	plan 4
+	plan 5
 	sync made
 	check_member
 	: >/tmp/held
@@ -26,6 +26,8 @@ if [ "$NODE" = 1 ] && [ "$BOOT" = 1 ]; then
 	: >/tmp/other
 	holder hold other >/tmp/other 2>&1 &
 	check "and another" wait_for 10 grep -q '^held' /tmp/other
+	holder hold unseen >/tmp/unseen 2>&1 &
+	check "and one more" wait_for 10 grep -q '^held' /tmp/unseen
 	put token "$(word /tmp/held token)"
 	put held yes
 	# The host ends this.
@@ -39,7 +41,7 @@ elif [ "$NODE" = 1 ]; then
 	put back yes
 	get over >/dev/null
 else
-	plan 9
+	plan 12
 	check "the module loads" load_rdlock
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
@@ -47,6 +49,9 @@ else
 	: >/tmp/heir
 	holder hold x -w 20000 >/tmp/heir 2>&1 &
 	heir=$!
+	# A lock that nobody has open is forgotten, with its notice.
+	holder open unseen >/tmp/open 2>&1 &
+	holder leave unseen -w 20000 >/tmp/leaver 2>&1 &
 	usleep 300000
 	check "the lock is taken" expect_status 75 rdlock run t/x -n -- true
 	vm kill 1
@@ -61,6 +66,12 @@ else
 	kill -TERM $heir
 	wait $heir
 	check "the next owner is told nothing of that" rdlock run t/x -w 2 -- \
+		sh -c '! echo "$RDLOCK_GRANT_FLAGS" | grep owner-died'
+	check "one is granted the lock, and leaves without a look" wait_for 10 grep -q '^left' /tmp/leaver
+	diag "$(cat /tmp/leaver)"
+	check "so the next one is told" rdlock run t/unseen -w 2 -- \
+		sh -c 'echo "$RDLOCK_GRANT_FLAGS" | grep owner-died'
+	check "but not the one after it" rdlock run t/unseen -w 2 -- \
 		sh -c '! echo "$RDLOCK_GRANT_FLAGS" | grep owner-died'
 	vm start 1
 	check "the machine comes back" get back 60
