@@ -5,7 +5,7 @@
  * module's own initialisation, which must unwind whatever it has done. A load that works although an allocation
  * failed is undone.
  *
- *	fail_init MODULE.ko [PATH...]	none of the PATHs may be there while the module is not loaded
+ *	fail_init STEP MODULE.ko [PATH...]	of the 1st, 2nd, ... every STEP-th, beginning anywhere; none of the PATHs may be there while the module is not loaded
  *
  * The caller sets the knobs of failslab and fail_page_alloc. Prints "faults=N refused=N worked=N bad=N" and a line for
  * each finding; ends with 1 if there is one.
@@ -94,14 +94,16 @@ static bool round_of(unsigned int n)
 
 int main(int argc, char **argv)
 {
+	unsigned int n, step;
 	const char *base;
 	bool fired;
-	unsigned int n;
 
-	if (argc < 2) {
-		fprintf(stderr, "usage: fail_init MODULE.ko [PATH...]\n");
+	step = argc > 1 ? atoi(argv[1]) : 0;
+	if (argc < 3 || !step) {
+		fprintf(stderr, "usage: fail_init STEP MODULE.ko [PATH...]\n");
 		return 2;
 	}
+	argv++;
 	base = strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1];
 	snprintf(init.name, sizeof(init.name), "%.*s", (int)strcspn(base, "."), base);
 	init.paths = argv + 2;
@@ -112,9 +114,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	look(0);
-	for (n = 1; n < MOST && round_of(n); n++)
+	for (n = 1 + time(NULL) % step; n < MOST && round_of(n); n += step)
 		;
-	if (n == MOST)
+	if (n >= MOST)
 		bad("no end after %u allocations\n", n);
 	/* After all that, it still loads. */
 	if (load(0, &fired))

@@ -44,8 +44,8 @@ arrived() { said "$1" 'held\|failed' || waits; }
 begins()
 {
 	users=$((users + 1))
-	# shellcheck disable=SC2086 # several options
 	: >"/tmp/$key.$users"
+	# shellcheck disable=SC2086 # several options
 	holder hold "$key" -k fair $options "$@" >"/tmp/$key.$users" 2>&1 &
 	eval "pid$users=$!"
 	wait_for 10 arrived $users
@@ -124,8 +124,8 @@ tell()
 	users=0
 	first=1
 	# Somebody has the key open all the time: with its last user it would be given back.
-	# shellcheck disable=SC2086 # several options
 	: >"/tmp/$key.0"
+	# shellcheck disable=SC2086 # several options
 	holder open "$key" -k fair $options >"/tmp/$key.0" 2>&1 &
 	opener=$!
 	wait_for 10 said 0 open || bad=" open"
