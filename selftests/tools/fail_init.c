@@ -5,7 +5,9 @@
  * module's own initialisation, which must unwind whatever it has done. A load that works although an allocation
  * failed is undone.
  *
- *	fail_init STEP MODULE.ko [PATH...]	of the 1st, 2nd, ... every STEP-th, beginning anywhere; none of the PATHs may be there while the module is not loaded
+ *	fail_init STEP MODULE.ko [PATH...]	of the 1st, 2nd, ... every STEP-th, beginning anywhere
+ *
+ * None of the PATHs may be there while the module is not loaded.
  *
  * The caller sets the knobs of failslab and fail_page_alloc. Prints "faults=N refused=N worked=N bad=N" and a line for
  * each finding; ends with 1 if there is one.

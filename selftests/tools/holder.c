@@ -15,6 +15,8 @@
  *   holder leave KEY [-w MILLISECONDS] [-k KIND]
  *	Asks for it without waiting, and when it is granted, prints "granted", leaves without having fetched the
  *	grant, and prints "left".
+ *   holder pass KEY -n TIMES [-k KIND]
+ *	Acquires, prints "held", and releases when the node knows which one is next; so many times. Prints "passed N".
  *   holder many KEY [-k KIND] [-n LOCKS]
  *	Opens so many keys, KEY0 and so on, holds them all, and prints "held N"; until it is killed.
  *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
@@ -178,6 +180,49 @@ static int leave(const char *key, uint64_t wait_ms)
 	return err ? 1 : 0;
 }
 
+/* Does the node know who gets it next? As the dump has it. */
+static bool next_known(const char *key)
+{
+	char path[128], line[512], agent[96];
+	bool known = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/rdlock/%s/locks", the_space());
+	snprintf(agent, sizeof(agent), "agent %s ", key);
+	f = fopen(path, "r");
+	while (f && !known && fgets(line, sizeof(line), f))
+		known = !strncmp(line, agent, strlen(agent)) && strstr(line, " next=");
+	if (f)
+		fclose(f);
+	return known;
+}
+
+static int pass(const char *key, unsigned int times)
+{
+	int lock = open_key(key), err = lock < 0 ? lock : 0;
+	unsigned int i;
+
+	for (i = 0; i < times && !err; i++) {
+		uint64_t end = in_ms(20000);
+
+		err = lock_acquire(lock, 0, end, NULL);
+		if (!err && !i)
+			printf("held\n");
+		while (!err && !next_known(key)) {
+			if (now_ns() > end)
+				err = -ETIMEDOUT;
+			sleep_us(2000);
+		}
+		if (!err)
+			err = lock_release(lock);
+	}
+	if (err)
+		printf("failed %s after %u\n", strerrorname_np(-err), i);
+	else
+		printf("passed %u\n", i);
+	return err ? 1 : 0;
+}
+
 static int hold_many(const char *prefix, unsigned int locks)
 {
 	struct rlimit limit = { .rlim_cur = locks + 100, .rlim_max = locks + 100 };
@@ -285,6 +330,7 @@ static int usage(void)
 	fputs("holder hold KEY [-n | -w MILLISECONDS] [-s] [-N] [-k KIND] [-v TEXT]\n"
 	      "holder open KEY [-k KIND] [-w MILLISECONDS]\n"
 	      "holder leave KEY [-w MILLISECONDS] [-k KIND]\n"
+	      "holder pass KEY -n TIMES [-k KIND]\n"
 	      "holder many KEY [-k KIND] [-n LOCKS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
@@ -295,7 +341,7 @@ int main(int argc, char **argv)
 	unsigned int procs = 6, kills = 100;
 	uint64_t wait_ms = 0;
 	uint32_t flags = 0;
-	bool storms, later, many, leaves;
+	bool storms, later, many, leaves, passes;
 	const char *key;
 	int c;
 
@@ -306,18 +352,19 @@ int main(int argc, char **argv)
 	storms = !strcmp(argv[1], "storm");
 	many = !strcmp(argv[1], "many");
 	leaves = !strcmp(argv[1], "leave");
-	if (!storms && !later && !many && !leaves && strcmp(argv[1], "hold"))
+	passes = !strcmp(argv[1], "pass");
+	if (!storms && !later && !many && !leaves && !passes && strcmp(argv[1], "hold"))
 		return usage();
 	key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, storms || many ? "t:n:k:" : "nw:sNk:v:rc")) != -1) {
+	while ((c = getopt(argc, argv, storms || many || passes ? "t:n:k:" : "nw:sNk:v:rc")) != -1) {
 		switch (c) {
 		case 't':
 			procs = atoi(optarg);
 			break;
 		case 'n':
-			if (storms || many)
+			if (storms || many || passes)
 				kills = atoi(optarg);
 			else
 				flags = RDLOCK_ACQUIRE_TRY;
@@ -349,6 +396,8 @@ int main(int argc, char **argv)
 			return usage();
 		}
 	}
+	if (passes)
+		return pass(key, kills);
 	if (many)
 		return hold_many(key, kills);
 	if (leaves)

@@ -162,7 +162,7 @@ ip_of() { echo "10.77.0.$(($1 + 1))"; }
 
 # netem on "loss 2% duplicate 1%" | netem off: what leaves this node. The qdisc is there from the beginning (below) and is
 # only changed: putting in another one throws packets away with a word to the sender, and the rxe of 7.3 breaks the queue
-# pair that hears it, the connection manager's as well (admin-guide, "What goes wrong").
+# pair that hears it, the connection manager's as well (admin-guide, "When something fails").
 netem()
 {
 	if [ "$1" = on ]; then
@@ -177,7 +177,7 @@ netem()
 ! grep -qE '\<(netem(_of| o[nf])|loads_of|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
 
 # link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
-# message again until the rdma link is made anew (admin-guide, "What goes wrong"). cable_out is a cable pulled.
+# message again until the rdma link is made anew (admin-guide, "When something fails"). cable_out is a cable pulled.
 cable_in() { vm plug "${1:-$NODE}"; }
 cable_out() { vm unplug "${1:-$NODE}"; }
 link_up() { ip link set eth0 up; }

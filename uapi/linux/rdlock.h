@@ -283,7 +283,7 @@ struct rdlock_space_name {
  * @RDLOCK_SPACE_SUSPECT: the link is down, the lease still runs; held locks stay held
  * @RDLOCK_SPACE_LOST: cut off; what was held is gone; trying to join again
  * @RDLOCK_SPACE_STOPPING: being left or destroyed
- * @RDLOCK_SPACE_DEAD: its RDMA device was removed; can only be left or destroyed
+ * @RDLOCK_SPACE_DEAD: the home's RDMA device was removed; can only be left or destroyed
  */
 enum rdlock_space_state {
 	RDLOCK_SPACE_JOINING,
@@ -453,7 +453,7 @@ struct rdlock_lock_reset {
 #define RDLOCK_GRANT_OWNER_DIED	(1U << 0)
 #define RDLOCK_GRANT_LOCAL	(1U << 1)	/* handed over within the node, without a network operation */
 #define RDLOCK_GRANT_VALUE_INVALID (1U << 2)	/* the value may be older than its last writer left it */
-#define RDLOCK_GRANT_MAYBE_DIED	(1U << 3)	/* nobody can say whether a node that is gone held the lock */
+#define RDLOCK_GRANT_MAYBE_DIED	(1U << 3)	/* reserved: nobody can say whether one did; not given yet */
 
 /**
  * struct rdlock_acquire - ioctl(RDLOCK_IOC_ACQUIRE), lock fd

@@ -91,7 +91,8 @@ void help_all(void)
 	       "  --version    version of this command\n\n"
 	       "rdlock alone lists the spaces. In SPACE and KEY any byte can be written %%XX.\n");
 	help_examples(NULL);
-	printf("\nexit codes: 0 done; 1 failed; 2 usage; 75 somebody else has it; 124 time-out. See rdlock(8).\n");
+	printf("\nexit codes: 0 done; 1 failed; 2 usage; 75 somebody else has it; 76 a dead owner;\n"
+	       "124 time-out. See rdlock(8).\n");
 }
 
 void help_table(void)

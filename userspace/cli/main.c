@@ -66,7 +66,7 @@ const struct command commands[] = {
 		.help = "run a command while holding a lock; what flock(1) is on one host",
 		.more = "The lock is held until the command ends; the command cannot release it. In its environment\n"
 			"are RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died,\n"
-			"local, maybe-died). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
+			"local). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
 			"76 with --robust if an owner died; 124 if the time was over; 126, 127 if the command cannot be\n"
 			"run, is not found; 1 for any other error, also if the lock was lost while the command ran; 2 for\n"
 			"wrong usage.\n"
