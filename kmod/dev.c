@@ -20,6 +20,7 @@
 #include <linux/pagemap.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -70,7 +71,8 @@ long rdlock_ioctl(struct file *file, unsigned int cmd, unsigned long arg, const 
 	ret = op->fn(file, &buf);
 	if ((ret < 0 && ret != -EOWNERDEAD) || !op->reply)
 		return ret;
-	if (copy_to_user(ubuf, &buf, min(usize, op->size))) {
+	/* Who is being killed reads no reply, and nobody may take it for told of what is in it. */
+	if (copy_to_user(ubuf, &buf, min(usize, op->size)) || (op->undo && fatal_signal_pending(current))) {
 		if (op->undo)
 			op->undo(file, &buf);
 		return -EFAULT;

@@ -78,13 +78,11 @@ int rdlock_handle_convert(struct rdlock *l, u32 mode, struct rdlock_grant *g)
 		return err;
 	spin_lock_bh(&a->lock);
 	err = held(l);
-	if (!err && waited) {
-		err = l->err;
+	/* In another mode without an error: another thread of the owner has changed it since. */
+	if (!err && l->mode != mode) {
+		err = waited && l->err ? l->err : -EAGAIN;
 		l->err = 0;
 	}
-	/* Another thread of the owner has taken its result, or has given the lock back and got it again. */
-	if (!err && l->mode != mode)
-		err = -EAGAIN;
 	if (!err && g)
 		*g = l->grant;
 	spin_unlock_bh(&a->lock);

@@ -92,15 +92,10 @@ void rdlock_space_unref(struct rdlock_space *space)
 
 int rdlock_space_gone_error(struct rdlock_space *space)
 {
-	switch (READ_ONCE(space->state)) {
-	case RDLOCK_SPACE_DEAD:
+	if (READ_ONCE(space->state) == RDLOCK_SPACE_DEAD)
 		return -ENODEV;
-	case RDLOCK_SPACE_STOPPING:
-		return -ESHUTDOWN;
-	default:
-		/* Reserved, not published. */
-		return -ENOENT;
-	}
+	/* Not made: reserved, not published. The state may follow @stopping a moment later. */
+	return READ_ONCE(space->made) ? -ESHUTDOWN : -ENOENT;
 }
 
 int rdlock_space_pin(struct rdlock_space *space)

@@ -138,9 +138,19 @@ static int wait_for_child(struct run *r, int sigfd, const char *command)
 	}
 }
 
-/* Nothing was done under the lock: to go without a release would be the owner's death, if the lock is robust. */
-static int never_ran(struct run *r)
+/* What only the command's environment would have said. Of a robust lock the next one is told anyway. */
+static void notice_unread(const struct run *r, const struct rdlock_grant *grant)
 {
+	if (!r->died && grant->flags & (RDLOCK_GRANT_OWNER_DIED | RDLOCK_GRANT_MAYBE_DIED))
+		fprintf(stderr, "rdlock: an owner of '%s/%s' died holding it: what it guards may be half done\n"
+			"        the next owner is not told again: it was this command's turn\n",
+			r->t.space_text, r->t.key_text);
+}
+
+/* Nothing was done under the lock: to go without a release would be the owner's death, if the lock is robust. */
+static int never_ran(struct run *r, const struct rdlock_grant *grant)
+{
+	notice_unread(r, grant);
 	if (!r->died)
 		rdlock_release(r->lock);
 	return EXIT_ERROR;
@@ -164,19 +174,21 @@ static int run_child(struct run *r, const struct rdlock_grant *grant, char **arg
 	sigfd = signalfd(-1, &mask, SFD_CLOEXEC);
 	if (sigfd < 0) {
 		fprintf(stderr, "rdlock: signalfd: %s\n", strerror(errno));
-		return never_ran(r);
+		return never_ran(r, grant);
 	}
 	fflush(NULL);
 	r->child = fork();
 	if (r->child < 0) {
 		fprintf(stderr, "rdlock: cannot fork: %s\n", strerror(errno));
-		return never_ran(r);
+		return never_ran(r, grant);
 	}
 	if (!r->child)
 		exec_command(r, grant, parent, argv);
 
 	code = wait_for_child(r, sigfd, argv[0]);
 	r->child = 0;
+	if (code == EXIT_NOT_FOUND || code == EXIT_CANNOT_RUN)
+		notice_unread(r, grant);
 	if (r->died && code) {
 		/* Not repaired: the end of this process leaves it as it was, a release would give it up. */
 		fprintf(stderr, "rdlock: %s failed, so the next owner of '%s/%s' is told of the death again\n", argv[0],
