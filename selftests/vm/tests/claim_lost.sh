@@ -8,6 +8,7 @@
 . /vm/lib.sh
 
 fault=/sys/kernel/debug/rdlock/fault
+evicted() { [ "$(stat evict)" = 1 ]; }
 stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
 
 if [ "$NODE" = 0 ]; then
@@ -23,7 +24,7 @@ if [ "$NODE" = 0 ]; then
 	rdlock run t/k -w 1 -- true
 	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
 	check "and is had again when the silent one is gone" rdlock run t/k -w 60 -- true
-	check "which was evicted" [ "$(stat evict)" = 1 ]
+	check "which was evicted" wait_for 10 evicted
 	check "what it held is had" wait_for 10 grep -q ^held /tmp/other
 	had=$(vmctl now)
 	diag "$(((had - $(get lost)) / 1000000)) ms after it was lost"
