@@ -9,6 +9,12 @@
 
 stat() { sed -n "s/^$2 //p" "/sys/kernel/debug/rdlock/$1/stats"; }
 shows() { rdlock space show "$1" | grep -q "^$2 *$3"; }
+# Of a busy host's machines not every round trip is that short.
+busy_finds()
+{
+	[ "$(stat spin busy_wait)" -gt 0 ] || RDLOCK_SPACE=spin hammer lock k -k spin -t 1 -n 100 >/tmp/hammer 2>&1
+	[ "$(stat spin busy_wait)" -gt 0 ]
+}
 rtt() { rdlock -j space show "$1" | sed -n 's/.*"rtt_ns": *\([0-9]*\).*/\1/p'; }
 
 if [ "$NODE" = 0 ]; then
@@ -34,7 +40,7 @@ else
 		diag "busy_wait $(stat $how busy_wait) of $(stat $how grant), round trip $(rtt $how) ns"
 	done
 	check "asleep is never busy" [ "$(stat event busy_wait)" = 0 ]
-	check "busy finds what comes within a millisecond" [ "$(stat spin busy_wait)" -gt 0 ]
+	check "busy finds what comes within a millisecond" wait_for 30 busy_finds
 	check "a round trip was measured" [ "$(rtt spin)" -gt 1000 ]
 	check "nothing keeps the module" unload_rdlock
 	sync left
