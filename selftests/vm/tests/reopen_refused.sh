@@ -61,6 +61,7 @@ if [ "$NODE" = 0 ]; then
 	sync another
 	sync left
 	kill -9 $!
+	wait $!
 	check "nothing keeps the module" unload_rdlock
 else
 	plan 13
