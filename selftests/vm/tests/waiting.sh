@@ -2,8 +2,9 @@
 # How a node waits for its locks: asleep, busily for a moment, or as the network's speed makes sense
 # vms: 2
 # smp: 2
+# load: alone
 # timeout: 120
-# needs: rdlock.ko rdlock hammer
+# needs: rdlock.ko rdlock hammer holder
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 
@@ -12,7 +13,7 @@ shows() { rdlock space show "$1" | grep -q "^$2 *$3"; }
 # With the rxe of 6.12 and 7.3, emulated, a round trip takes longer than that; what another task of the node gives does not.
 busy_finds()
 {
-	[ "$(stat spin busy_wait)" -gt 0 ] || RDLOCK_SPACE=spin hammer lock k -k spin -t 2 -n 100 >/tmp/hammer 2>&1
+	[ "$(stat spin busy_wait)" -gt 0 ] || RDLOCK_SPACE=spin holder storm k -k spin -t 3 -n 20 >/tmp/storm 2>&1
 	[ "$(stat spin busy_wait)" -gt 0 ]
 }
 rtt() { rdlock -j space show "$1" | sed -n 's/.*"rtt_ns": *\([0-9]*\).*/\1/p'; }
