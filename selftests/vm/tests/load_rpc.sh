@@ -13,7 +13,7 @@ plan 72
 loads()
 {
 	exclusion "$1" "$1" "$(scaled 1200)"
-	bad_network "$1" "net$1" "$(scaled_less 800 2)"
+	bad_network "$1" "net$1" "$(scaled 800)"
 	killstorm "$1" "kill$1" "$(scaled 500)"
 }
 

@@ -2,7 +2,7 @@
 # A link that is down for a moment costs nothing; one that is down longer than the lease costs the lock; the node rejoins by itself
 # vms: 2
 # load: idle
-# timeout: 180
+# timeout: 300
 # group: check soak
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Torture while a node goes dark, for less than its lease and for more: who was cut off must not be inside with the heir
 # vms: 2
-# timeout: 150
+# timeout: 300
 # group: check soak
 # needs: rdlock.ko rdlock_torture.ko rdlock
 # shellcheck shell=sh disable=SC1091

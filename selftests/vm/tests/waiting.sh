@@ -2,7 +2,6 @@
 # How a node waits for its locks: asleep, busily for a moment, or as the network's speed makes sense
 # vms: 2
 # smp: 2
-# load: alone
 # timeout: 120
 # needs: rdlock.ko rdlock hammer holder
 # shellcheck shell=sh disable=SC1091
