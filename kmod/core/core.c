@@ -72,7 +72,9 @@ int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 /*
  * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one
  * waiter of each end (or fails all), sends at most ROLL and CONSISTENT (a CLAIM excludes both), and
- * sets at most one timer.
+ * sets at most one timer. The longest that was seen has seven: a REBUILT that ruins a robust lock fails all, takes the
+ * value, and with it a GRANT that was parked, which goes to the next node with its value, stops the timer, and asks for
+ * a roll-over.
  */
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {

@@ -9,7 +9,7 @@
 #define RDL_KEY_MAX	64	/* bytes of a key or of a space's name */
 #define RDL_VALUE_MAX	64	/* bytes of a value block that travels with its lock */
 #define RDL_BIG_MAX	65536	/* and of one that stays at the home */
-#define RDL_MAX_ACTIONS	6	/* actions of one step; the count is at rdl_act() */
+#define RDL_MAX_ACTIONS	8	/* actions of one step; the count is at rdl_act() */
 
 /*
  * Tickets. A draw that returns SOFT or more asks the home for a roll-over; a ticket of HARD or more is never granted.

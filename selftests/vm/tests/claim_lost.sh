@@ -8,7 +8,7 @@
 . /vm/lib.sh
 
 fault=/sys/kernel/debug/rdlock/fault
-evicted() { [ "$(stat evict)" = 1 ]; }
+evicted() { [ "$(stat evict)" -ge 1 ]; }
 stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
 
 if [ "$NODE" = 0 ]; then
