@@ -17,6 +17,7 @@
 
 #include "agent.h"
 #include "block.h"
+#include "fabric/fault.h"
 #include "main.h"
 #include "session.h"
 #include "space.h"
@@ -156,6 +157,30 @@ static void lost_track(struct rdlock_agent *a, const struct rdl_event *ev)
 	rdlock_session_doubt(a->space);
 }
 
+/*
+ * The core contradicts itself: a bug. Whatever this node believes of the lock may be wrong, so nothing of this step is
+ * done, the core is asked no more, and the node leaves the session as if it had died: the home hands on what it held
+ * once its lease is over.
+ */
+static void core_is_broken(struct rdlock_agent *a, const struct rdl_acts *acts)
+{
+	u32 types = acts->dropped;
+	unsigned int i;
+
+	a->broken = true;
+	for (i = 0; i < acts->n; i++)
+		types |= 1U << acts->a[i].type;
+	/* What is not posted does not end. */
+	if (types & (1U << RDL_ACT_POST_CAS | 1U << RDL_ACT_POST_FAA | 1U << RDL_ACT_POST_WRITE_VALUE))
+		a->core.io = 0;
+	if (types & (1U << RDL_ACT_POST_READ_SLOTS | 1U << RDL_ACT_POST_READ_VALUE | 1U << RDL_ACT_POST_READ_WORD |
+		     1U << RDL_ACT_POST_READ_AREA))
+		a->core.q.rd = 0;
+	if (types & 1U << RDL_ACT_POST_WRITE_SLOT)
+		a->core.q.slot = 0;
+	rdlock_session_doubt(a->space);
+}
+
 /**
  * rdlock_agent_event - the door
  * @a: agent
@@ -175,6 +200,8 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 	int err;
 
 	lockdep_assert_held(&a->lock);
+	if (unlikely(a->broken) && ev->type != RDL_EV_OP && ev->type != RDL_EV_LOSE)
+		return;
 	for (;;) {
 		ev->flags = rdlock_session_flags(a->space, a->session, NULL);
 		if (!READ_ONCE(a->opens))
@@ -186,6 +213,10 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		epoch = a->core.epoch;
 		err = rdl_step(&a->core, ev, &acts);
 		trace_rdlock_step(a, ev, st, err, acts.n);
+		if (WARN_ON_ONCE(acts.broken) || rdf_fault(RDF_FAULT_core_broken)) {
+			core_is_broken(a, &acts);
+			return;
+		}
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
 			if (WARN_ON_ONCE(ev->type == RDL_EV_OP))
@@ -379,10 +410,16 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	struct rdlock *l, *n;
 
 	spin_lock_bh(&a->lock);
-	if (a->registered) {
+	if (a->registered || a->broken) {
 		a->registered = false;
 		rdlock_agent_drop_slot(a);
 		rdlock_agent_event(a, &ev, NULL);
+	}
+	if (a->broken) {
+		/* Its count may be wrong, so nobody waits on. */
+		rdlock_agent_fail_all(a, err);
+		a->core.nq = 0;
+		a->broken = false;
 	}
 	if (a->unsure) {
 		/* The home evicted us, or is another one: now it certainly does not know us. */

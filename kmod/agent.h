@@ -103,6 +103,7 @@ struct rdlock_opener {
  * @registered: the home knows this node as an opener, in session @session. Protected by @lock.
  * @unsure: it may still, or may without our knowledge: an OPEN was not answered; or a CLOSE was sent in session
  *   @session, and no heartbeat after number @close_hb is acknowledged. Never with @registered. Protected by @lock.
+ * @broken: @core contradicted itself, and the session is about to end. Protected by @lock.
  * @lock: protects the rest; taken with BH off, never held across what sleeps. Order: before space->lock and the
  *   fabric's.
  * @core: the protocol
@@ -142,6 +143,7 @@ struct rdlock_agent {
 	spinlock_t lock;
 	bool registered;
 	bool unsure;
+	bool broken;
 	u32 close_hb;
 	struct rdl_lock core;
 	struct rdlock_props ask;

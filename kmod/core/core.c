@@ -59,6 +59,8 @@ const char *rdl_kind_name(unsigned int kind)
 	return kind < RDL_NR_KINDS ? kind_names[kind] : "?";
 }
 
+static_assert(RDL_NR_ACTIONS <= 32, "rdl_acts.dropped has a bit for each");
+
 int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	return 0;
@@ -80,10 +82,12 @@ struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {
 	struct rdl_action *a;
 
-	RDL_ASSERT(acts->n < RDL_MAX_ACTIONS);
-	if (acts->n == RDL_MAX_ACTIONS)
-		acts->n--;
-	a = &acts->a[acts->n++];
+	if (rdl_insist(acts, acts->n < RDL_MAX_ACTIONS)) {
+		a = &acts->a[acts->n++];
+	} else {
+		a = &acts->a[RDL_MAX_ACTIONS];
+		acts->dropped |= 1u << type;
+	}
 	memset(a, 0, sizeof(*a));
 	a->type = type;
 	return a;
@@ -91,9 +95,11 @@ struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 
 void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val)
 {
-	struct rdl_action *a = rdl_act(acts, type);
+	struct rdl_action *a;
 
-	RDL_ASSERT(!l->io);
+	if (!rdl_insist(acts, !l->io))
+		return;
+	a = rdl_act(acts, type);
 	l->io = type;
 	a->cmp = cmp;
 	a->val = val;
@@ -101,7 +107,8 @@ void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u
 
 void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err)
 {
-	RDL_ASSERT(l->nq);
+	if (!rdl_insist(acts, l->nq))
+		return;
 	l->nq--;
 	rdl_act(acts, type)->arg = err;
 }
@@ -203,6 +210,8 @@ int rdl_step(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *ac
 	int err;
 
 	acts->n = 0;
+	acts->broken = false;
+	acts->dropped = 0;
 	if (!cell)
 		return -EPROTO;
 	err = common(l, ev, acts);

@@ -370,10 +370,21 @@ struct rdl_action {
 	};
 };
 
+/**
+ * struct rdl_acts - what a step asks for
+ * @n: actions in @a
+ * @broken: the core found that it contradicts itself. Nothing that it says of this lock may be relied on: the shell
+ *   does none of this, and ends the session as if the node had died. Stops the simulator.
+ * @dropped: bit for each type of an action that was one too many
+ * @a: in this order; the last only takes what is dropped
+ * @run: GRANT_RUN
+ */
 struct rdl_acts {
 	unsigned int n;
-	struct rdl_action a[RDL_MAX_ACTIONS];
-	u64 run[RDL_MAX_NODES / 64];	/* GRANT_RUN */
+	bool broken;
+	u32 dropped;
+	struct rdl_action a[RDL_MAX_ACTIONS + 1];
+	u64 run[RDL_MAX_NODES / 64];
 };
 
 /* The answer to the home's STAT. */

@@ -8,9 +8,18 @@
 
 #include "core.h"
 
-#ifndef RDL_ASSERT	/* the simulator's plat_user.h stops there; the module relies on the simulator having run */
+#ifndef RDL_ASSERT	/* the simulator's plat_user.h stops there */
 #define RDL_ASSERT(cond) do { } while (0)
 #endif
+
+/* What must be true of a step. Return: whether it is; the caller then leaves undone what would make it worse. */
+static inline bool rdl_insist(struct rdl_acts *acts, bool cond)
+{
+	RDL_ASSERT(cond);
+	if (!cond)
+		acts->broken = true;
+	return cond;
+}
 
 typedef int (*rdl_cell_fn)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 

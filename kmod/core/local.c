@@ -15,7 +15,8 @@ void rdl_deliver(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 {
 	struct rdl_action *a;
 
-	RDL_ASSERT(l->nq && !l->users);
+	if (!rdl_insist(acts, l->nq && !l->users))
+		return;
 	l->st = RDL_ST_HELD;
 	l->nq--;
 	l->users = 1;

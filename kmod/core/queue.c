@@ -302,9 +302,11 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 {
 	struct rdl_queue *q = &l->q;
 	u32 tells = q->vflags & ~q->noted;
-	struct rdl_action *a = rdl_act(acts, RDL_ACT_DELIVER);
+	struct rdl_action *a;
 
-	RDL_ASSERT(n && l->nq >= n);
+	if (!rdl_insist(acts, n && l->nq >= n))
+		return;
+	a = rdl_act(acts, RDL_ACT_DELIVER);
 	a->arg = rdl_robust_tells(l) | (q->fresh ? 0 : RDL_GRANT_LOCAL);
 	a->n = n;
 	a->mode = q->mode;

@@ -16,7 +16,7 @@
 #define WORKERS		16
 #define SEEDS		200	/* of each case: the fabric's whims */
 
-int sim_bust, sim_trace;
+int sim_bust, sim_forgive, sim_trace;
 u32 sim_ticket_soft, sim_ticket_hard, sim_debt_max;
 
 static struct world w;

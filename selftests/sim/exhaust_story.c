@@ -5,7 +5,7 @@
 
 #include "exhaust.h"
 
-int sim_bust;
+int sim_bust, sim_forgive;
 u32 sim_ticket_soft, sim_ticket_hard, sim_debt_max;
 
 static const char * const fault_names[X_NR_FAULTS] = {

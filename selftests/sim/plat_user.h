@@ -33,10 +33,10 @@ typedef uint64_t __le64;
 
 #define fallthrough	__attribute__((__fallthrough__))
 
-/* A trap, not abort(): the objects of core/ must not call anything. */
+/* A trap, not abort(): the objects of core/ must not call anything. One unit test sees what the module makes of it. */
 #define RDL_ASSERT(cond) \
 	do { \
-		if (!(cond)) \
+		if (!(cond) && !sim_forgive) \
 			__builtin_trap(); \
 	} while (0)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The limits that a world chooses for itself, so that tickets run out within milliseconds, and the mutant that is
- * on. Included on the compiler's command line before the core's own headers, which leave both to the build.
+ * The limits that a world chooses for itself, so that tickets run out within milliseconds, the mutant that is on, and
+ * whether a core that contradicts itself may go on, as in the module. Included on the compiler's command line before the core's own headers, which leave both to the build.
  */
 #ifndef SIM_VARS_H
 #define SIM_VARS_H
 
 extern unsigned int sim_ticket_soft, sim_ticket_hard, sim_debt_max;
-extern int sim_bust;
+extern int sim_bust, sim_forgive;
 
 #endif /* SIM_VARS_H */

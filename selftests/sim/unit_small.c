@@ -2,6 +2,7 @@
 /* The kinds with a queue in small worlds. */
 #include "small.h"
 #include "unit.h"
+#include "queue.h"
 
 #define SMALL_WORLDS	4000
 
@@ -333,6 +334,45 @@ const char *notice_unseen(u64 seed)
 	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || told(&acts), "told of no death");
 	wrong(find(&acts, RDL_ACT_CONSISTENT)->arg != RDL_VF_VALUE_INVALID, "not settled at once");
 	wrong(step(&l, &acts, seen) || acts.n, "settled twice");
+	return first_wrong;
+}
+
+/* What the module sees of a core that contradicts itself: it says so, and counts nothing wrong. */
+const char *broken(u64 seed)
+{
+	struct rdl_acts acts = {};
+	struct rdl_lock l;
+	unsigned int i;
+
+	(void)seed;
+	rdl_lock_init(&l, RDL_KIND_SPIN, 1, rdl_epoch(1, 0), 2);
+	sim_forgive = 1;
+	for (i = 0; i < RDL_MAX_ACTIONS; i++)
+		rdl_act(&acts, RDL_ACT_TIMER);
+	wrong(acts.broken || acts.dropped, "no room for what there is room for");
+	rdl_act_post(&l, &acts, RDL_ACT_POST_CAS, 1, 2);
+	rdl_act_msg(&l, &acts, RDL_ACT_ROLL);
+	wrong(!acts.broken || acts.n != RDL_MAX_ACTIONS, "an action too many goes unnoticed");
+	wrong(acts.dropped != (1u << RDL_ACT_POST_CAS | 1u << RDL_ACT_ROLL), "it is not known what was dropped");
+	for (i = 0; i < acts.n; i++)
+		wrong(acts.a[i].type != RDL_ACT_TIMER, "an action was replaced");
+	acts = (struct rdl_acts){};
+	rdl_act_post(&l, &acts, RDL_ACT_POST_FAA, 0, 1);
+	wrong(!acts.broken || acts.n || l.io != RDL_ACT_POST_CAS, "two operations on the word at once");
+	acts = (struct rdl_acts){};
+	rdl_act_fail(&l, &acts, RDL_ACT_FAIL_HEAD, EAGAIN);
+	wrong(!acts.broken || acts.n || l.nq, "nobody waits, and fails");
+	acts = (struct rdl_acts){};
+	rdl_deliver(&l, &(struct rdl_event){}, &acts, 0);
+	wrong(!acts.broken || acts.n || l.nq || l.users || l.st != RDL_ST_NONE, "nobody waits, and is granted");
+	acts = (struct rdl_acts){};
+	rdl_deliver_run(&l, &(struct rdl_event){}, &acts, 1);
+	wrong(!acts.broken || acts.n || l.nq || l.users, "nobody waits, and some are granted");
+	sim_forgive = 0;
+	acts.broken = true;
+	acts.dropped = 1;
+	wrong(rdl_step(&l, &(struct rdl_event){ .type = RDL_EV_TIMER }, &acts) || acts.broken || acts.dropped,
+	      "the next step is broken, too");
 	return first_wrong;
 }
 

@@ -9,7 +9,7 @@
 
 u32 sim_ticket_soft, sim_ticket_hard;
 u32 sim_debt_max = 2;	/* small, so that it is reached */
-int sim_bust, sim_trace;
+int sim_bust, sim_forgive, sim_trace;
 
 void violation(struct world *w, const char *fmt, ...)
 {

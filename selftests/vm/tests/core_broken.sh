@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+# A node whose core contradicts itself leaves its session as if it had died; the home's own gives the space up
+# vms: 2
+# load: idle
+# timeout: 150
+# needs: rdlock.ko rdlock holder
+# shellcheck shell=sh disable=SC1091
+. /vm/lib.sh
+
+fault=/sys/kernel/debug/rdlock/fault/core_broken
+lock_waits() { grep '^agent k .*waiters=1' /sys/kernel/debug/rdlock/t/locks; }
+
+if [ "$NODE" = 0 ]; then
+	plan 7
+	check "the module loads" load_rdlock
+	check "the home makes the space" rdlock space create t "$IP" --id 0
+	sync made
+	sync held
+	: >/tmp/next
+	holder hold k -w 60000 >/tmp/next 2>&1 &
+	next=$!
+	sync broken
+	check "its lock is had when its lease is over" wait_for 30 grep -q ^held /tmp/next
+	check "not before it was lost" [ "$(get lost)" -lt "$(vmctl now)" ]
+	kill -TERM $next
+	wait $next
+	sync back 60
+	: >/tmp/own
+	holder hold k -w 60000 >/tmp/own 2>&1 &
+	own=$!
+	check "the home holds the lock" wait_for 10 grep -q ^held /tmp/own
+	sync own
+	echo 1 >$fault
+	rdlock run t/k -n -- true
+	wait $own
+	check "the home's own core: what it held is lost" grep -q '^lost' /tmp/own
+	sync over 60
+	check "nothing keeps the module" unload_rdlock
+else
+	plan 10
+	check "the module loads" load_rdlock
+	sync made
+	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	: >/tmp/hold
+	: >/tmp/wait
+	holder hold k >/tmp/hold 2>&1 &
+	hold=$!
+	check "it holds the lock" wait_for 10 grep -q ^held /tmp/hold
+	rdlock run t/k -w 100 -- true >/tmp/wait 2>&1 &
+	waiter=$!
+	check "another of its users waits" wait_for 10 lock_waits
+	sync held
+	echo 1 >$fault
+	rdlock run t/k -n -- true
+	check "a try finds the core broken" [ $? != 0 ]
+	sync broken
+	wait $hold
+	put lost "$(vmctl now)"
+	check "the owner is told what it lost" grep -q '^lost EKEYREVOKED' /tmp/hold
+	wait $waiter
+	got=$?
+	diag "$got: $(cat /tmp/wait)"
+	check "who waits is told, too" [ "$got" != 0 ]
+	check "it may come back" wait_for 30 rdlock run t/k -w 5 -- true
+	sync back 60
+	sync own
+	sync over 60
+	check "the home is gone" lacks rdlock run t/k -w 2 -- true
+	check "nothing keeps the module" unload_rdlock
+fi
