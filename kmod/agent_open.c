@@ -370,6 +370,7 @@ static void agent_closing(struct rdlock_agent *a, u32 no)
 	s->lease_low = true;
 	spin_unlock_bh(&a->space->lock);
 	spin_unlock_bh(&a->lock);
+	wake_up_all(&a->wq);
 	rdlock_agent_stop_timer(a);
 }
 
@@ -414,6 +415,7 @@ bool rdlock_agent_retire(struct rdlock_agent *a)
 	spin_lock_bh(&a->lock);
 	a->registered = false;
 	spin_unlock_bh(&a->lock);
+	wake_up_all(&a->wq);
 	rdlock_agent_unlist(a);
 	rdlock_agent_put(a);	/* the table's */
 	return false;

@@ -24,9 +24,13 @@
 static void handle_work(struct work_struct *work);
 static enum hrtimer_restart handle_timer(struct hrtimer *t);
 
+/*
+ * Who waits killably may be kernel code with locks of its own, which must not be frozen with them: suspend, and the
+ * freezer of cgroups, wait for it.
+ */
 static unsigned int sleep_state(bool interruptible)
 {
-	return interruptible ? TASK_INTERRUPTIBLE | TASK_FREEZABLE : TASK_KILLABLE | TASK_FREEZABLE;
+	return interruptible ? TASK_INTERRUPTIBLE | TASK_FREEZABLE : TASK_KILLABLE;
 }
 
 int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg, ktime_t deadline, bool interruptible)
@@ -107,6 +111,36 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 	return err;
 }
 
+/* Does nothing of what it was bind anybody any more? Or has somebody opened it as it was. */
+static bool agent_is_left(void *arg)
+{
+	struct rdlock_agent *a = arg;
+
+	return READ_ONCE(a->dead) || !READ_ONCE(a->registered) || READ_ONCE(a->opens) ||
+	       rdlock_space_is_stopping(a->space);
+}
+
+/* A lock that everybody has closed is another one as soon as the home knows. */
+static int open_agent(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o, ktime_t deadline,
+		      bool interruptible)
+{
+	int err;
+
+	for (;;) {
+		err = rdlock_agent_open(space, key, len, o);
+		if (err != -EBUSY)
+			return err;
+		err = rdlock_sleep_until(&o->agent->wq, agent_is_left, o->agent, deadline, interruptible);
+		rdlock_agent_put(o->agent);
+		if (err == -ETIMEDOUT)
+			err = rdlock_timeout_error(space);
+		else if (!err && rdlock_space_is_stopping(space))
+			err = rdlock_space_gone_error(space);
+		if (err)
+			return err;
+	}
+}
+
 /* What no lock can have, whoever opened it first. */
 static int props_check(const struct rdlock_props *ask)
 {
@@ -163,7 +197,7 @@ struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u
 	init_waitqueue_head(&l->wq);
 	INIT_WORK(&l->work, handle_work);
 	rdlock_hrtimer_setup(&l->timer, handle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	err = rdlock_agent_open(space, key, len, &o);
+	err = open_agent(space, key, len, &o, deadline, interruptible);
 	if (err)
 		goto err_free;
 	l->agent = o.agent;

@@ -359,6 +359,29 @@ TEST(properties_are_those_of_the_first_open, 30)
 	EXPECT(lock_open_as(space, "value.no", RDLOCK_KIND_TICKET, 0, RDLOCK_OPEN_STICKY), -EOPNOTSUPP);
 }
 
+/* Though the home may not have heard of the close yet. */
+TEST(a_key_that_all_have_closed_is_a_new_lock_at_once, 60)
+{
+	static const struct { uint32_t kind, value, flags; } ask[] = {
+		{ RDLOCK_KIND_FAIR, 8, 0 }, { RDLOCK_KIND_FAIR, 16, 0 }, { RDLOCK_KIND_MCS, 0, 0 },
+		{ RDLOCK_KIND_MCS, 0, RDLOCK_OPEN_ROBUST }, { RDLOCK_KIND_SPIN, 0, 0 }, { RDLOCK_KIND_TICKET, 64, 0 },
+		{ RDLOCK_KIND_FAIR, 100, RDLOCK_OPEN_NOT_STICKY },
+	};
+	const char *key;
+
+	open_all();
+	key = fresh_key("anew");
+	for (int i = 0; i < 5 * (int)ARRAY_SIZE(ask); i++) {
+		int k = i % (int)ARRAY_SIZE(ask);
+		int lock = lock_open_as(fds[SPACE], key, ask[k].kind, ask[k].value, ask[k].flags);
+
+		REQUIRE_TRUE(lock >= 0);
+		EXPECT(lock_acquire(lock, 0, in_ms(5000), NULL), 0);
+		EXPECT(lock_release(lock), 0);
+		close(lock);
+	}
+}
+
 /* Kinds without shared mode say so, in every way one can ask. */
 TEST(shared_mode_belongs_to_fair, 30)
 {
@@ -395,6 +418,12 @@ TEST(readers_share_and_one_of_them_may_become_a_writer, 30)
 	EXPECT(lock_convert(a, RDLOCK_MODE_SHARED, NULL), 0);
 	EXPECT(lock_convert(a, 3, NULL), -EINVAL);
 	EXPECT(lock_release(b), 0);
+	/* Who waits is not overtaken. */
+	fcntl(b, F_SETFL, O_NONBLOCK);
+	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_EXCLUSIVE, 0, NEVER, NULL), -EAGAIN);
+	EXPECT(lock_convert(a, RDLOCK_MODE_EXCLUSIVE, NULL), -EDEADLK);
+	EXPECT(lock_cancel(b), 0);
+	fcntl(b, F_SETFL, 0);
 	EXPECT(lock_convert(a, RDLOCK_MODE_EXCLUSIVE, &t[2]), 0);
 	EXPECT_TRUE(t[2] > t[0] && t[2] > t[1]);
 	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL), -EAGAIN);

@@ -123,8 +123,9 @@ RDL_FAIR_CELL(upgrade)
 {
 	if (l->q.mode != RDL_MODE_S || l->users != 1)
 		return -EPROTO;
-	if (!rdl_may_post(l, ev)) {
-		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = EAGAIN;
+	/* As if they waited on another node. */
+	if (l->nq || !rdl_may_post(l, ev)) {
+		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = l->nq ? EDEADLK : EAGAIN;
 		return 0;
 	}
 	l->st = RDL_ST_UPG;

@@ -785,6 +785,7 @@ const struct unit_test unit_tests[] = {
 	{ "probe_idle", probe_idle },
 	{ "reset_late", reset_late },
 	{ "notice_unseen", notice_unseen },
+	{ "upgrade_waits", upgrade_waits },
 	{ "broken", broken },
 	{ "small_fair", small_fair },
 	{ "small_ticket", small_ticket },

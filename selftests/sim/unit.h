@@ -35,6 +35,7 @@ const char *down_fails_often(u64 seed);
 const char *probe_idle(u64 seed);
 const char *reset_late(u64 seed);
 const char *notice_unseen(u64 seed);
+const char *upgrade_waits(u64 seed);
 const char *broken(u64 seed);
 
 #endif /* UNIT_H */

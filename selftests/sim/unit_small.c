@@ -337,6 +337,32 @@ const char *notice_unseen(u64 seed)
 	return first_wrong;
 }
 
+/* A reader of this node that becomes the writer does not overtake those who wait on this node, either. */
+const char *upgrade_waits(u64 seed)
+{
+	struct rdl_event acq = { .type = RDL_EV_ACQ, .mode = RDL_MODE_S, .head = RDL_MODE_S, .run = 1 };
+	struct rdl_event writer = { .type = RDL_EV_ACQ, .mode = RDL_MODE_X, .head = RDL_MODE_X };
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, 0, 7);
+	wrong(step(&l, &acts, acq), "no draw");
+	acq = ended(0, RDL_OK);
+	acq.head = RDL_MODE_S;
+	acq.run = 1;
+	wrong(step(&l, &acts, acq) || l.st != RDL_ST_HELD || l.q.mode != RDL_MODE_S, "not a reader");
+	wrong(step(&l, &acts, writer) || l.nq != 1, "nobody waits");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_UP }) || l.st != RDL_ST_HELD ||
+	      find(&acts, RDL_ACT_CONVERT_FAILED)->arg != EDEADLK, "a waiter of the same node is overtaken");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_CANCEL }), "no cancel");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_UP }) || l.st != RDL_ST_UPG, "no upgrade");
+	return first_wrong;
+}
+
 /* What the module sees of a core that contradicts itself: it says so, and counts nothing wrong. */
 const char *broken(u64 seed)
 {
