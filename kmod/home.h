@@ -170,7 +170,8 @@ struct rdlock_home {
 	struct completion op_done;
 	struct rdl_body *buf;
 	void *piece;
-	bool stopping;
+	bool closing;		/* the members are told; mutex */
+	bool stopping;		/* no peer is left; mutex */
 	bool broken;		/* the loopback pair failed: no word can be changed any more */
 };
 

@@ -22,6 +22,8 @@
 #include "trace.h"
 
 #define EVICT_NS	((u64)RDLOCK_EVICT_MS * NSEC_PER_MSEC)
+#define RIGHTS_BATCH	64
+#define STRANGERS_MORE	64	/* than there may be nodes: links that are being given up, of those that come again */
 #define LIVE_NS		(3ull * RDLOCK_HB_MS * NSEC_PER_MSEC)
 
 static void evict_arm(struct rdlock_member *m)
@@ -173,6 +175,14 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 		welcome(peer, -ENOENT, NULL, false);	/* another space whose name has the same hash */
 		return;
 	}
+	/*
+	 * Members are told that the home goes, and what they held is free without a wait for their lease; so nobody may
+	 * come in now who was not told.
+	 */
+	if (home->closing) {
+		welcome(peer, -EAGAIN, NULL, false);
+		return;
+	}
 	if (!m) {
 		m = kzalloc(sizeof(*m), GFP_KERNEL);
 		if (!m) {
@@ -321,21 +331,22 @@ static const struct rdf_link_ops peer_ops = {
 	.down = peer_down,
 };
 
-static void peer_rights_end(struct rdlock_peer *peer)
+/* At most @budget. Return: what is left of that; 0: there may be more. */
+static unsigned int rights_end(struct xarray *mrs, unsigned int budget)
 {
 	struct rdf_mr *mr;
 	unsigned long no;
 
-	xa_for_each(&peer->mrs, no, mr) {
-		xa_erase(&peer->mrs, no);
+	xa_for_each(mrs, no, mr) {
+		if (!budget)
+			return 0;
+		xa_erase(mrs, no);
 		rdf_mr_dereg(mr);
+		budget--;
 	}
-	xa_destroy(&peer->mrs);
-	xa_for_each(&peer->body_mrs, no, mr) {
-		xa_erase(&peer->body_mrs, no);
-		rdf_mr_dereg(mr);
-	}
-	xa_destroy(&peer->body_mrs);
+	if (budget)
+		xa_destroy(mrs);
+	return budget;
 }
 
 static void dead_work(struct work_struct *work)
@@ -347,7 +358,12 @@ static void dead_work(struct work_struct *work)
 	cancel_delayed_work(&peer->hello_work);	/* of our ordered queue, so it does not run now */
 	mutex_lock(&home->mutex);
 	rdlock_home_rx_end(home, peer->link);
-	peer_rights_end(peer);
+	/* A round trip to the device each, of which there may be thousands: the others get their turn in between. */
+	if (!rights_end(&peer->body_mrs, rights_end(&peer->mrs, RIGHTS_BATCH))) {
+		mutex_unlock(&home->mutex);
+		queue_work(home->wq, &peer->dead_work);
+		return;
+	}
 	spin_lock_bh(&home->lock);
 	list_del(&peer->list);
 	m = peer->member;
@@ -375,11 +391,24 @@ static void dead_work(struct work_struct *work)
 	wake_up_all(&home->peers_wq);
 }
 
+/* Links of nobody yet. A node has at most one, and anybody who reaches the port can make some. */
+static unsigned int strangers(struct rdlock_home *home)
+{
+	struct rdlock_peer *peer;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&home->lock);
+	list_for_each_entry(peer, &home->peers, list)
+		n += !peer->member;
+	return n;
+}
+
 int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_link *link)
 {
 	struct rdlock_home *home = ctx;
 	struct rdlock_peer *peer;
 	u16 node = le16_to_cpu(hello->node);
+	bool room;
 
 	if (node >= home->space->max_nodes || !hello->inc)
 		return -EINVAL;
@@ -397,8 +426,15 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	INIT_WORK(&peer->dead_work, dead_work);
 	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
-	list_add_tail(&peer->list, &home->peers);
+	room = strangers(home) < home->space->max_nodes + STRANGERS_MORE;
+	if (room)
+		list_add_tail(&peer->list, &home->peers);
 	spin_unlock_bh(&home->lock);
+	if (!room) {
+		rdf_link_put(link);
+		kfree(peer);
+		return -ENOBUFS;
+	}
 	rdf_link_set_owner(link, &peer_ops, peer);
 	return 0;
 }
@@ -439,6 +475,7 @@ void rdlock_members_stop(struct rdlock_home *home)
 	unsigned int i;
 
 	mutex_lock(&home->mutex);
+	home->closing = true;
 	for (i = 0; i < RDL_MAX_NODES; i++) {
 		struct rdl_msg bye = { .type = RDL_MSG_BYE };
 

@@ -285,14 +285,15 @@ static int rdf_dom_loop_start(struct rdf_dom *dom)
 	loop = rdf_link_alloc(dom, true);
 	if (!loop)
 		return -ENOMEM;
+	rdf_link_get(loop);		/* the domain's; the other is its life's, which may be over before we look */
 	err = rdf_link_loop_make(loop);
 	if (err) {
+		rdf_link_put(loop);
 		rdf_link_discard(loop);
 		return err;
 	}
 	mutex_lock(&rdf_dev_mutex);
 	dom->loop = loop;
-	rdf_link_get(loop);		/* the domain's; the other is its life's */
 	mutex_unlock(&rdf_dev_mutex);
 	return 0;
 }
