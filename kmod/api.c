@@ -50,7 +50,7 @@ RDLOCK_EXPORT(rdlock_space_get);
  * rdlock_space_put - give a space back
  * @space: of rdlock_space_get()
  *
- * Context: any.
+ * Context: any that may take a BH lock.
  */
 void rdlock_space_put(struct rdlock_space *space)
 {
@@ -101,11 +101,11 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
 }
 RDLOCK_EXPORT(__rdlock_open);
 
-static void dep_acquired(struct rdlock *l, int try, unsigned long ip)
+static void dep_acquired(struct rdlock *l, unsigned int subclass, int try, unsigned long ip)
 {
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	if (l->has_dep)
-		mutex_acquire(&l->dep_map, 0, try, ip);
+		mutex_acquire(&l->dep_map, subclass, try, ip);
 #endif
 }
 
@@ -124,7 +124,7 @@ static void dep_released(struct rdlock *l, unsigned long ip)
  * A robust lock that is held exclusively is to be released first: to close it is to die with it, and the next owner is
  * told so.
  *
- * Context: process, sleeps; not from the lock's own rdlock_granted_fn.
+ * Context: process, sleeps; not from an rdlock_granted_fn, of whatever lock.
  */
 void rdlock_close(struct rdlock *lock)
 {
@@ -133,6 +133,20 @@ void rdlock_close(struct rdlock *lock)
 	rdlock_handle_close(lock);
 }
 RDLOCK_EXPORT(rdlock_close);
+
+static int acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant, unsigned int subclass,
+		   unsigned long ip)
+{
+	int err;
+
+	might_sleep();
+	/* Before the wait, so that an inversion is reported even when it does not deadlock today. */
+	dep_acquired(lock, subclass, 0, ip);
+	err = rdlock_request(lock, mode, 0, deadline, grant);
+	if (err && err != -EOWNERDEAD)
+		dep_released(lock, ip);
+	return err;
+}
 
 /**
  * rdlock_acquire - acquire a lock
@@ -153,17 +167,28 @@ RDLOCK_EXPORT(rdlock_close);
  */
 int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant)
 {
-	int err;
-
-	might_sleep();
-	/* Before the wait, so that an inversion is reported even when it does not deadlock today. */
-	dep_acquired(lock, 0, _RET_IP_);
-	err = rdlock_request(lock, mode, 0, deadline, grant);
-	if (err && err != -EOWNERDEAD)
-		dep_released(lock, _RET_IP_);
-	return err;
+	return acquire(lock, mode, deadline, grant, 0, _RET_IP_);
 }
 RDLOCK_EXPORT(rdlock_acquire);
+
+/**
+ * rdlock_acquire_nested - acquire a lock while another of its class is held
+ * @lock: as for rdlock_acquire()
+ * @mode: as for rdlock_acquire()
+ * @deadline: as for rdlock_acquire()
+ * @grant: as for rdlock_acquire()
+ * @subclass: which of the locks that are held at a time it is, for lockdep: 0 to 7, 0 as rdlock_acquire()
+ *
+ * For callers that take locks of one class in an order that lockdep cannot see, a parent before its child.
+ *
+ * Context: as rdlock_acquire(). Return: as rdlock_acquire().
+ */
+int rdlock_acquire_nested(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant,
+			  unsigned int subclass)
+{
+	return acquire(lock, mode, deadline, grant, subclass, _RET_IP_);
+}
+RDLOCK_EXPORT(rdlock_acquire_nested);
 
 /**
  * rdlock_try - acquire a lock if nobody holds it
@@ -181,7 +206,7 @@ int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant)
 	might_sleep();
 	err = rdlock_request(lock, mode, RDLOCK_REQ_TRY, KTIME_MAX, grant);
 	if (!err || err == -EOWNERDEAD)
-		dep_acquired(lock, 1, _RET_IP_);
+		dep_acquired(lock, 0, 1, _RET_IP_);
 	return err;
 }
 RDLOCK_EXPORT(rdlock_try);
@@ -313,7 +338,8 @@ RDLOCK_EXPORT(rdlock_value_set);
  * rdlock_valid - is it still held?
  * @lock: lock that was acquired
  *
- * Context: any. Return: false once this node may have been cut off; true is only as good as the moment.
+ * Context: any that may take a BH lock. Return: false once this node may have been cut off; true is only as good as the
+ * moment.
  */
 bool rdlock_valid(struct rdlock *lock)
 {

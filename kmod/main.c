@@ -119,4 +119,3 @@ module_exit(rdlock_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Distributed locks and counters over RDMA atomics");
 MODULE_VERSION(RDLOCK_VERSION);
-MODULE_ALIAS("devname:rdlock");

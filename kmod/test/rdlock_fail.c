@@ -59,7 +59,7 @@ struct fail_case {
  * @last: result of its last run
  * @space: pinned, or NULL
  * @lock: the handle that cases are about, or NULL
- * @rival: another one of the same key, which may hold it, or NULL
+ * @rival: another one: of the same key, which may hold it, or of another one; or NULL
  * @counter: or NULL
  * @done: an asynchronous acquire has ended
  * @done_err: how. Written before @done is completed, read after it.
@@ -112,9 +112,9 @@ static int run_rdlock_space_ready(void)
 	return rdlock_space_ready(fail.space) ? 0 : -ENOLINK;
 }
 
-static int fail_open(struct rdlock **to)
+static int fail_open(struct rdlock **to, const char *key)
 {
-	struct rdlock *lock = rdlock_open(fail.space, FAIL_KEY, strlen(FAIL_KEY), 0, fail_deadline());
+	struct rdlock *lock = rdlock_open(fail.space, key, strlen(key), 0, fail_deadline());
 
 	if (IS_ERR(lock))
 		return PTR_ERR(lock);
@@ -124,7 +124,7 @@ static int fail_open(struct rdlock **to)
 
 static int run___rdlock_open(void)
 {
-	return fail_open(&fail.lock);
+	return fail_open(&fail.lock, FAIL_KEY);
 }
 
 /* A task must not go back to user space with what lockdep takes for a mutex: what one write acquires it gives back. */
@@ -134,6 +134,20 @@ static int run_rdlock_acquire(void)
 	int err = rdlock_acquire(fail.lock, RDLOCK_EXCLUSIVE, fail_deadline(), NULL);
 
 	return err ? err : rdlock_release(fail.lock);
+}
+
+/* Inside another lock of the same class. */
+static int run_rdlock_acquire_nested(void)
+{
+	int err = rdlock_acquire(fail.lock, RDLOCK_EXCLUSIVE, fail_deadline(), NULL);
+
+	if (err)
+		return err;
+	err = rdlock_acquire_nested(fail.rival, RDLOCK_EXCLUSIVE, fail_deadline(), NULL, 1);
+	if (!err)
+		err = rdlock_release(fail.rival);
+	rdlock_release(fail.lock);
+	return err;
 }
 
 static int run_rdlock_try(void)
@@ -281,7 +295,14 @@ static int has_lock(void)
 {
 	int err = has_space();
 
-	return err ? err : fail_open(&fail.lock);
+	return err ? err : fail_open(&fail.lock, FAIL_KEY);
+}
+
+static int has_two(void)
+{
+	int err = has_lock();
+
+	return err ? err : fail_open(&fail.rival, "inner");
 }
 
 static int has_held(void)
@@ -338,7 +359,7 @@ static int has_asked(void)
 	int err = has_lock();
 
 	if (!err)
-		err = fail_open(&fail.rival);
+		err = fail_open(&fail.rival, FAIL_KEY);
 	if (!err)
 		err = fail_take(fail.rival);
 	return err ? err : fail_ask(fail.lock);
@@ -361,6 +382,7 @@ static const struct fail_case fail_cases[] = {
 	FAIL_CASE(__rdlock_open, has_space, "allocates"),
 	FAIL_CASE(rdlock_close, has_lock, "firm"),
 	FAIL_CASE(rdlock_acquire, has_lock, "firm"),
+	FAIL_CASE(rdlock_acquire_nested, has_two, "firm"),
 	FAIL_CASE(rdlock_try, has_lock, "firm"),
 	FAIL_CASE(rdlock_acquire_async, has_lock, "firm"),
 	FAIL_CASE(rdlock_cancel, has_asked, "firm"),

@@ -52,7 +52,8 @@ struct rdlock_props {
  * @grant: valid when it is held
  * @ctx: of rdlock_acquire_async()
  *
- * Context: process (a work item); may sleep; may call anything of rdlock but rdlock_close() of this lock.
+ * Context: process (a work item); may sleep; may call anything of rdlock but rdlock_close(), which
+ * waits for the function of the lock that it closes.
  */
 typedef void (*rdlock_granted_fn)(struct rdlock *lock, int err, const struct rdlock_grant *grant, void *ctx);
 
@@ -101,6 +102,8 @@ struct rdlock *__rdlock_open(struct rdlock_space *space, const void *key, size_t
 
 void rdlock_close(struct rdlock *lock);
 int rdlock_acquire(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant);
+int rdlock_acquire_nested(struct rdlock *lock, u32 mode, ktime_t deadline, struct rdlock_grant *grant,
+			  unsigned int subclass);
 int rdlock_try(struct rdlock *lock, u32 mode, struct rdlock_grant *grant);
 int rdlock_acquire_async(struct rdlock *lock, u32 mode, ktime_t deadline, rdlock_granted_fn fn, void *ctx);
 int rdlock_cancel(struct rdlock *lock);
