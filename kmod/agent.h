@@ -179,7 +179,7 @@ struct rdlock_agent {
 
 /*
  * Find or make the agent, count an open. @o->ask is set; until it is taken out of @o->agent->openers it waits for an
- * answer. Context: process. Return: 0 or negative errno; -EBUSY: it has other properties, and nobody has it open, but the
+ * answer. Context: process. Return: 0 or negative errno; -EBUSY: it has other properties, nobody has it open, but the
  * home does not know that yet: @o->agent is only referenced.
  */
 int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o);

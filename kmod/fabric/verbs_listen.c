@@ -325,7 +325,7 @@ struct rdf_listener *rdf_listen(struct rdf_dom *dom, const struct sockaddr_stora
 	l->port = port;
 	mutex_lock(&port->mutex);
 	err = rdf_port_find(port, space_hash) ? -EEXIST : 0;
-	/* The address has moved to another device: nobody would reach us, and the removal of the old one wait for us. */
+	/* The address has moved to another device: nobody would reach us, and the old one could not be removed. */
 	if (!err && port->id->device && port->id->device != dom->dev->ib)
 		err = -EADDRINUSE;
 	if (!err)

@@ -791,7 +791,6 @@ const struct unit_test unit_tests[] = {
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },
 };
-
 const int unit_tests_n = ARRAY_SIZE(unit_tests);
 
 const char *unit_run(int test, u64 seed)
