@@ -3,7 +3,6 @@
  * Tests of one part at a time: words, tokens, messages, the back-off, the home's decision.
  */
 #include <stdlib.h>
-
 #include "unit.h"
 
 /* The first thing that is wrong in the test that runs. */
@@ -791,6 +790,7 @@ const struct unit_test unit_tests[] = {
 	{ "small_ticket", small_ticket },
 	{ "small_mcs", small_mcs },
 };
+
 const int unit_tests_n = ARRAY_SIZE(unit_tests);
 
 const char *unit_run(int test, u64 seed)
