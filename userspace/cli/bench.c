@@ -325,7 +325,7 @@ static int put_results(struct bench *b)
 	int err;
 
 	/* Again: now there is a round trip. */
-	err = rdlock_get_space_stat(b->space, &b->stat);
+	err = rdlock_get_space_stat(b->space, &b->stat, sizeof(b->stat));
 	if (err)
 		return err;
 	out_open(NULL, '{');

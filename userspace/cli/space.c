@@ -278,7 +278,7 @@ int cmd_space_list(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	n = rdlock_space_list(dev, &stats);
+	n = rdlock_space_list(dev, &stats, sizeof(*stats));
 	close(dev);
 	if (n < 0)
 		return fail(RDLOCK_CMD_SPACE_LIST, n, NULL);
@@ -309,7 +309,7 @@ int cmd_space_show(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	n = rdlock_space_list(dev, &stats);
+	n = rdlock_space_list(dev, &stats, sizeof(*stats));
 	close(dev);
 	if (n < 0)
 		return fail(RDLOCK_CMD_SPACE_LIST, n, NULL);
@@ -333,7 +333,7 @@ int cmd_info(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	err = rdlock_get_info(dev, &info);
+	err = rdlock_get_info(dev, &info, sizeof(info));
 	close(dev);
 	if (err)
 		return fail(RDLOCK_CMD_INFO, err, NULL);
