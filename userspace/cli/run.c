@@ -112,8 +112,11 @@ static bool on_signal(struct run *r, int sigfd, int *status)
 		return false;
 	if (si.ssi_signo == SIGCHLD)
 		return waitpid(r->child, status, WNOHANG) == r->child;
-	/* What the terminal sent, the command got too. */
-	if (si.ssi_code <= 0)
+	/*
+	 * What the terminal sends for a key goes to its foreground process group: the command got it too, unless it
+	 * went into a group of its own, as timeout and setsid do. A hang-up goes to the session's leader alone.
+	 */
+	if (si.ssi_code <= 0 || si.ssi_signo == SIGHUP || getpgid(r->child) != getpgrp())
 		kill(r->child, si.ssi_signo);
 	return false;
 }
@@ -184,6 +187,8 @@ static int run_child(struct run *r, const struct rdlock_grant *grant, char **arg
 	}
 	if (!r->child)
 		exec_command(r, grant, parent, argv);
+	/* Nobody may read what is said of a loss any more: to die of saying it would kill the command. */
+	signal(SIGPIPE, SIG_IGN);
 
 	code = wait_for_child(r, sigfd, argv[0]);
 	r->child = 0;

@@ -7,6 +7,7 @@ import errno
 import glob
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -280,6 +281,54 @@ def run_signals():
         h.ok("run", "-n", "web/x", "true")
 
 
+def on_terminal(h, *args):
+    """The command as leader of a session whose terminal is the other end of the returned fd."""
+    pid, fd = pty.fork()
+    if not pid:
+        os.execve(RDLOCK, [RDLOCK, *args], h.env)
+    return pid, fd
+
+
+def code_of(pid, what):
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    problems.append(f"{what} does not reach the command")
+    os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@test
+def run_on_a_terminal():
+    # A shell would take two signals that come soon one after the other for one.
+    wait = ("import os, signal, sys, time\n"
+            "def got(*args): open(sys.argv[1], 'a').write('x')\n"
+            "for s in signal.SIGINT, signal.SIGHUP: signal.signal(s, got)\n"
+            "open(sys.argv[2], 'w').close()\n"
+            "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+            "time.sleep(0.3)\n"
+            "sys.exit(7)")
+    with Host() as h:
+        for name, own_group, key in (("interrupt", [], b"\3"), ("interrupt-of-a-session", ["setsid"], b"\3"),
+                                     ("hang-up", [], None)):
+            got, flag = h.dir + "/got-" + name, h.dir + "/in-" + name
+            pid, fd = on_terminal(h, "run", "web/x", *own_group, sys.executable, "-c", wait, got, flag)
+            wait_for(flag)
+            if key:
+                os.write(fd, key)
+            else:
+                os.close(fd)
+            same(code_of(pid, name), 7, f"exit code after {name}")
+            if key:
+                os.close(fd)
+            with open(got, encoding="ascii") as f:
+                same(f.read(), "x", f"how often the command got {name}")
+            h.ok("run", "-n", "web/x", "true")
+
+
 @test
 def run_loss():
     with Host() as h:
@@ -293,6 +342,13 @@ def run_loss():
         begin = time.monotonic()
         h.run(1, ["run", "--on-loss=kill", "web/x", "sleep", "20"], "LOST", FAKE_LOSE_MS="100")
         same(time.monotonic() - begin < 10, True, "the command was ended")
+        # Nobody hears of it any more, which is no reason to end; and the command's SIGPIPE is as it was.
+        proc = h.start("run", "web/x", "sh", "-c", f"sleep 0.6; touch {h.dir}/done", FAKE_LOSE_MS="100")
+        proc.stderr.close()
+        same(proc.wait(), 1, "exit code when nobody reads the message")
+        same(os.path.exists(h.dir + "/done"), True, "the command was left to end")
+        proc.stdout.close()
+        h.run(141, ["run", "web/x", "sh", "-c", "kill -PIPE $$"])
         # Lost too late for poll to say so.
         h.run(1, ["run", "web/x", "true"], "LOST", FAKE_FAIL=failing("RELEASE", "EKEYREVOKED"))
 
