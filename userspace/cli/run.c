@@ -30,6 +30,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
  * @t: the lock
  * @lock: its fd
  * @opts, @flags: how it is opened
+ * @at_once: do not wait for the holder
  * @kill_on_loss: end the command when the lock is lost
  * @lost: it was
  * @died: the lock is robust, and an owner died
@@ -41,6 +42,7 @@ struct run {
 	int lock;
 	struct rdlock_lock_opts opts;
 	unsigned int flags;
+	bool at_once;
 	bool kill_on_loss;
 	bool lost;
 	bool died;
@@ -216,6 +218,7 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 	const char *on_loss = opt_val(a, "on-loss");
 	const char *timeout = opt_val(a, "timeout");
 	const char *sticky = opt_val(a, "sticky");
+	int err;
 
 	if (opt_val(a, "shared") && opt_val(a, "exclusive"))
 		return usage_error(a, "-s and -x exclude each other");
@@ -235,10 +238,13 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 		r->flags |= RDLOCK_OPEN_ROBUST;
 	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
 	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
-	/* A key that is new on this node is asked of its home, also with -n. */
-	if (opt_val(a, "nonblock"))
-		timeout = "10";
-	return parse_wait(a, timeout ? timeout : "inf", deadline);
+	err = parse_wait(a, timeout ? timeout : "inf", deadline);
+	if (err)
+		return err;
+	/* A deadline of now is over before the kernel has looked at the lock: who does not want to wait tries. */
+	r->at_once = opt_val(a, "nonblock") || (timeout && strtod(timeout, NULL) <= 0);
+	/* A key that is new on this node is asked of its home, also then. */
+	return r->at_once ? parse_wait(a, "10", deadline) : 0;
 }
 
 int cmd_run(const struct args *a)
@@ -265,10 +271,12 @@ int cmd_run(const struct args *a)
 	close(space);
 	if (r.lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
-	if (opt_val(a, "nonblock"))
+	if (r.at_once)
 		err = rdlock_try(r.lock, mode, &grant);
 	else
 		err = rdlock_acquire(r.lock, mode, deadline, &grant);
+	if (err == -EAGAIN && !opt_val(a, "nonblock"))
+		err = -ETIMEDOUT;
 	r.died = err == -EOWNERDEAD;
 	/* It is held; the end of this process gives it back as it was. */
 	if (err && !(r.died && opt_val(a, "recover")))

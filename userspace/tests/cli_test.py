@@ -224,6 +224,8 @@ def run_excludes():
         wait_for(flag)
         h.run(75, ["run", "-n", "web/x", "touch", h.dir + "/no"], "web/x", "EAGAIN")
         h.run(124, ["run", "-w", "0.1", "web/x", "touch", h.dir + "/no"], "ETIMEDOUT")
+        h.run(124, ["run", "-w", "0", "web/x", "touch", h.dir + "/no"], "ETIMEDOUT")
+        h.ok("run", "-w", "0", "web/free", "true")
         same(h.run(75, ["lock", "test", "web/x"]), "held\n")
         same(h.json("lock", "test", "web/other")["state"], "free")
         h.ok("run", "-n", "web/other/x", "true")
