@@ -3,6 +3,7 @@
 
 cli_test.py BUILD [NAME...]"""
 
+import ast
 import errno
 import glob
 import json
@@ -400,6 +401,7 @@ def bench():
         h.run(2, ["bench", "kinds", "web", "--threads", "0"], "at least 1")
 
 
+@test
 def counters():
     with Host() as h:
         h.run(1, ["counter", "get", "web/c"], "no such counter", "rdlock counter add 'web/c' 0 --cells N")
@@ -504,6 +506,16 @@ def exports():
     with open(os.path.join(HERE, "../lib/rdlock.h"), encoding="ascii") as f:
         want = set(re.findall(r"^RDLOCK_API .*?\b(rdlock_\w+)\(", f.read(), re.M))
     same(sorted(got), sorted(want), "symbols of the library and functions of the header")
+
+
+@test
+def every_function_is_a_test_or_called():
+    with open(__file__, encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    for fn in tree.body:
+        if isinstance(fn, ast.FunctionDef) and not ast.unparse(fn.args) and not fn.decorator_list:
+            same(fn.name in called, True, f"{fn.name}() has no @test, and is not called")
 
 
 @test
