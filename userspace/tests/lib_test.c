@@ -147,6 +147,8 @@ static void explanations(void)
 	}
 	rdlock_explain(RDLOCK_CMD_SPACE_OPEN, -ENOENT, "web", NULL, buf, sizeof(buf));
 	CHECK(strstr(buf, "rdlock space join 'web' ADDRESS --id N"));
+	rdlock_explain(RDLOCK_CMD_SPACE_JOIN, -EHOSTUNREACH, "web", NULL, buf, sizeof(buf));
+	CHECK(strstr(buf, "the home did not answer in time") && strstr(buf, "--wait") && strstr(buf, "4791"));
 	rdlock_explain(RDLOCK_CMD_ACQUIRE, -ETIMEDOUT, "web", "a/b", buf, sizeof(buf));
 	CHECK(strstr(buf, "cannot acquire lock 'web/a/b'"));
 	rdlock_explain(RDLOCK_CMD_ACQUIRE, -ETIMEDOUT, NULL, NULL, buf, sizeof(buf));
