@@ -191,10 +191,12 @@ def wrong_usage():
                      ["space", "create", "w", "10.0.0.1", "--max-nodes", "17"],
                      ["space", "create", "w", "10.0.0.1", "--mode", "0777"],
                      ["space", "create", "w", "10.0.0.1", "--mode", "rw"],
+                     ["space", "create", "w", "10.0.0.1", "--mode", "40000000666"],
                      ["space", "create", "w", "10.0.0.1", "--owner", "nobody-of-that-name"],
                      ["space", "join", "w", "10.0.0.1"], ["space", "join", "w", "10.0.0.1", "--id", "256"],
                      ["space", "join", "w", "10.0.0.1", "--id", "x"], ["space", "join", "w", "10.0.0.1", "--id", ""],
                      ["counter", "add", "web/c", "x"], ["counter", "add", "web/c", "18446744073709551616"],
+                     ["counter", "add", "web/c", "0x"], ["counter", "add", "web/c", "1f"],
                      ["counter", "add", "web/c", "1", "--cells", "0"], ["counter", "get", "web/c:99999999999"],
                      ["counter", "cas", "web/c", "1"], ["lock", "test", "web"], ["help", "x"], ["--x"]):
             h.run(2, args, "rdlock: ")
@@ -398,6 +400,12 @@ def bench():
         has(h.ok("bench", "kinds", "web", "--grants", "2"), "web: 1 nodes, atomics by device, waiting adaptive",
             "KIND    CASE", "mcs     crowd")
         h.run(2, ["bench", "kinds", "web", "--nodes", "5"], "--nodes")
+        # Nobody had a lock: the nodes have not met.
+        p = h.start("bench", "kinds", "web", "--nodes", "2", FAKE_FAIL=failing("COUNTER_READ", "ETIMEDOUT"))
+        said = p.stderr.read()
+        h.end(p, 124)
+        has(said, "did not come", "--run")
+        same("cannot" in said, False, f"a lock is blamed: {said}")
         h.run(2, ["bench", "kinds", "web", "--threads", "0"], "at least 1")
 
 
@@ -418,8 +426,18 @@ def counters():
         same(h.ok("counter", "show", "web/c"), "0     16\n")
         h.run(1, ["counter", "add", "web/d", "--cells", "5"], "EEXIST", "rdlock counter show")
         h.run(1, ["counter", "get", "web/d:4"], "ERANGE")
+        # What cannot be done is not half done: a counter of one cell would be one for ever.
+        h.run(1, ["counter", "add", "web/e:3", "1"], "no counter 'web/e'", "--cells N")
+        h.run(2, ["counter", "add", "web/e:3", "1", "--cells", "3"], "cells count from 0")
+        h.run(2, ["counter", "add", "web/e", "1", "--cells", "513"], "at most 512 cells")
+        h.run(1, ["counter", "get", "web/e"], "no such counter")
+        same(h.ok("counter", "add", "web/e:511", "1", "--cells", "512"), "0\n")
+        same(h.ok("counter", "add", "web/e:3", "1"), "0\n")
         h.run(1, ["counter", "add", "web/d"], "EREMOTEIO", "rdlock counter get",
               FAKE_FAIL=failing("COUNTER_ADD", "EREMOTEIO"))
+        for text, value in (("010", 10), ("-010", -10), ("0x10", 16), ("-0X10", -16), ("08", 8), ("+3", 3)):
+            h.ok("counter", "add", "web/n", text, "--cells", "01")
+            same(h.ok("counter", "cas", "web/n", str(value), "0").strip(), str(value % 2 ** 64), text)
         h.ok("counter", "add", "web/a:b%3A1:0", "5")
         same(h.ok("counter", "get", "web/a%3Ab%3a1"), "5\n")
 

@@ -280,6 +280,8 @@ static int space_ioctl(int fd, unsigned int nr, void *arg)
 		return stat_of(space_of[fd], arg);
 	if (nr != RDLOCK_CMD_COUNTER_OPEN)
 		return fail(ENOTTY);
+	if (c->cells > 512)
+		return fail(EINVAL);
 	name = path("counter", space_of[fd], hex(c->key, c->key_len));
 	if (!c->cells && access(name, F_OK))
 		return fail(ENOENT);
