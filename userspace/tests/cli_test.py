@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -495,10 +496,11 @@ def help_and_manual():
 def completion():
     script = os.path.join(BUILD, "completion/rdlock")
 
-    def complete(*words):
-        line = "source {}; rdlock() {{ echo NAME; echo web ready; }}; COMP_WORDS=(rdlock {}); COMP_CWORD={}; _rdlock; " \
-               "echo \"${{COMPREPLY[@]}}\"".format(script, " ".join(f"'{w}'" for w in words), len(words))
-        out = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, text=True, check=True).stdout
+    def complete(*words, space="web", **where):
+        line = "source {}; rdlock() {{ echo NAME; echo {} ready; }}; COMP_WORDS=(rdlock {}); COMP_CWORD={}; _rdlock; " \
+               "echo \"${{COMPREPLY[@]}}\"".format(script, shlex.quote(space), " ".join(map(shlex.quote, words)),
+                                                 len(words))
+        out = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, text=True, check=True, **where).stdout
         return out.split()
 
     objects = complete("")
@@ -514,6 +516,19 @@ def completion():
     same(complete("space", "cr"), ["create"], "space cr")
     same(complete("space", "show", "w"), ["web"], "a space")
     same(complete("run", "w"), ["web/"], "a lock")
+    for options in (["-w", "60"], ["-nw", "60"], ["-w60"], ["--timeout", "60"], ["--timeout", "=", "60"], ["-n"]):
+        same(complete("run", *options, "w"), ["web/"], f"a lock after {options}")
+    same(complete("counter", "add", "--cells", "4", "w"), ["web/"], "a counter after an option")
+    same(complete("run", "-w", "w"), [], "the value of an option")
+
+    # Whatever a space is called: it is a name, and what is put on the command line is that name to the shell.
+    for name in ("$(touch${IFS}pwned)", "`touch${IFS}pwned`", "it's", 'a"b', "a=b", "*", "a\\b", "a;b&c|d"):
+        with tempfile.TemporaryDirectory() as here:
+            got = complete("space", "show", name[0], space=name, cwd=here)
+            same([shlex.split(w) for w in got], [[name]], f"space {name}")
+            same(complete("space", "show", got[0] if got else "?", space=name, cwd=here), got, f"space {name}, as quoted")
+            same(complete("run", "", space=name, cwd=here), [w + "/" for w in got], f"a lock of space {name}")
+            same(os.listdir(here), [], f"left by the completion of {name}")
 
 
 @test
