@@ -542,6 +542,29 @@ def exports():
 
 
 @test
+def install_wants_headers_of_the_running_kernel():
+    def install(*args, release="0.0-none", **env):
+        with open(os.path.join(top, "uname"), "w", encoding="ascii") as f:
+            f.write(f"#!/bin/sh\n[ \"$*\" = -r ] && echo {release} && exit\nexec /bin/uname \"$@\"\n")
+        os.chmod(f.name, 0o755)
+        inherited = {k: v for k, v in os.environ.items() if k not in ("KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        env = {**inherited, "PATH": top + ":" + os.environ["PATH"], **env}
+        p = subprocess.run(["make", "-C", os.path.join(HERE, "../.."), *args], env=env, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, check=False)
+        return p.returncode, p.stdout
+
+    with tempfile.TemporaryDirectory() as top:
+        code, said = install("install", f"DESTDIR={top}/dest")
+        same([code, os.path.exists(top + "/dest")], [2, False], "headers of another kernel")
+        has(said, "apt install linux-headers-0.0-none, or KDIR=")
+        os.makedirs(top + "/include/generated")
+        with open(top + "/include/generated/utsrelease.h", "w", encoding="ascii") as f:
+            f.write('#define UTS_RELEASE "1.2-x"\n')
+        same(install("-s", "running-headers", f"KDIR={top}"), (0, ""), "KDIR given")
+        same(install("-s", "running-headers", KDIR=top), (0, ""), "KDIR in the environment")
+
+
+@test
 def every_function_is_a_test_or_called():
     with open(__file__, encoding="utf-8") as f:
         tree = ast.parse(f.read())
