@@ -5,7 +5,8 @@
  * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command
  * leaves behind does not keep the lock. In return the command must not outlive this process: signals
  * that ask this process to end are handed to the command and its end is waited for, and if this
- * process is killed, the kernel kills the command.
+ * process is killed, the kernel kills the command. (It forgets to, by design, once the command has
+ * changed its user or has run a set-user-ID program: the manual says what to do instead.)
  */
 #include <errno.h>
 #include <poll.h>
