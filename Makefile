@@ -10,6 +10,10 @@ PREFIX ?= /usr/local
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(shell scripts/vm-kernel 6.1 --headers 2>/dev/null))
 
+# Or else the VMs' kernel's: they show that it builds, but modprobe would not look where that module belongs.
+foreign = $(and $(filter file,$(origin KDIR)),$(filter-out $(shell uname -r),$(or $(call release,$(KDIR)),none)))
+no_headers = no headers of the running kernel: apt install linux-headers-$(shell uname -r), or KDIR=...
+
 # The VMs' kernel has headers of its own. Expanded only where it is used.
 VM_KDIR = $(shell scripts/vm-kernel $(KERNEL) --headers)
 
@@ -17,7 +21,7 @@ VM_KDIR = $(shell scripts/vm-kernel $(KERNEL) --headers)
 export PATH := $(PATH):/usr/sbin:/sbin
 
 B := $(CURDIR)/build
-release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(1)/include/generated/utsrelease.h)
+release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(1)/include/generated/utsrelease.h 2>/dev/null)
 modules_dir = $(B)/modules-$(call release,$(1))
 
 JOBS := $(filter -j%,$(MAKEFLAGS))
@@ -53,6 +57,11 @@ deps: ## install what this machine lacks (apt; needs root or sudo)
 
 modules: ## rdlock.ko and the test modules, for the running kernel or KDIR=
 	@scripts/build-modules "$(KDIR)" "$(call modules_dir,$(KDIR))" $(MODULES_J)
+	@$(if $(foreign),echo "note: the modules are for $(foreign); $(no_headers)" >&2)
+
+# What is installed is for the running kernel, or for the one that KDIR= says.
+running-headers:
+	@$(if $(foreign),echo "make install: $(no_headers)" >&2; exit 1)
 
 vm-modules:
 	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J) \
@@ -110,7 +119,7 @@ demo: ## two machines, one lock, before your eyes
 		{ cat build/demo.log; exit 1; }
 	@selftests/vm/run --kernel "$(KERNEL)" --say demo
 
-install: modules tools ## module, library, command and man pages on this host [DESTDIR= PREFIX=]
+install: running-headers modules tools ## module, library, command and man pages on this host [DESTDIR= PREFIX=]
 	install -D -m 0644 $(call modules_dir,$(KDIR))/kmod/rdlock.ko \
 		$(DESTDIR)/lib/modules/$(call release,$(KDIR))/extra/rdlock.ko
 	[ -n "$(DESTDIR)" ] || depmod $(call release,$(KDIR))
@@ -127,5 +136,5 @@ clean: ## remove build/ (downloads stay in the cache)
 
 $(shell mkdir -p build)
 
-.PHONY: all help deps modules vm-modules tools test-programs lint user sim vm check check-matrix check-debug soak bench \
+.PHONY: all help deps modules running-headers vm-modules tools test-programs lint user sim vm check check-matrix check-debug soak bench \
 	coverage demo install clean

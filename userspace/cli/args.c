@@ -237,10 +237,13 @@ int parse_key(const struct args *a, const char *text, bool with_cell, struct tar
 
 int parse_number(const struct args *a, const char *what, const char *text, uint64_t *value)
 {
+	const char *digits = text + (*text == '-' || *text == '+');
+	int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
 	char *end;
 
+	/* Zeros in front, as of a date or a padded column, do not make a number octal. */
 	errno = 0;
-	*value = *text == '-' ? (uint64_t)strtoll(text, &end, 0) : strtoull(text, &end, 0);
+	*value = *text == '-' ? (uint64_t)strtoll(text, &end, base) : strtoull(text, &end, base);
 	if (errno == ERANGE)
 		return usage_error(a, "%s: '%s' does not fit into 64 bits", what, text);
 	if (end == text || *end || isspace((unsigned char)*text))

@@ -325,7 +325,7 @@ static int put_results(struct bench *b)
 	int err;
 
 	/* Again: now there is a round trip. */
-	err = rdlock_get_space_stat(b->space, &b->stat);
+	err = rdlock_get_space_stat(b->space, &b->stat, sizeof(b->stat));
 	if (err)
 		return err;
 	out_open(NULL, '{');
@@ -400,9 +400,6 @@ int cmd_bench_kinds(const struct args *a)
 	if (b.nodes > 1)
 		fprintf(stderr, "rdlock: waits for %u nodes that run the same\n", (unsigned int)b.nodes);
 	err = come(&b);
-	if (err == -ETIMEDOUT)
-		fputs("rdlock: the other nodes did not come; or an earlier run was broken off: use another --run\n",
-		      stderr);
 	for (c = 0; c < NR_CASES && !err; c++)
 		for (kind = 0; kind < NR_KINDS && !err; kind++)
 			err = one_case(&b, kind, c);
@@ -413,5 +410,12 @@ int cmd_bench_kinds(const struct args *a)
 		err = meet(&b);
 	close(b.cells);
 	close(b.space);
+	if (err == -ETIMEDOUT) {
+		/* No lock's: they are waited for without end. */
+		fprintf(stderr, "rdlock: the other nodes did not %s; or an earlier run was broken off\n"
+			"        start it on %u nodes, and use another --run\n", b.met > 1 ? "go on" : "come",
+			(unsigned int)b.nodes);
+		return EXIT_TIMEOUT;
+	}
 	return err ? fail(RDLOCK_CMD_ACQUIRE, err, &b.t) : out_done();
 }

@@ -31,8 +31,8 @@ static int open_counter(const struct target *t, unsigned int cells, uint64_t dea
 }
 
 /*
- * Without --cells an existing counter is taken as it is, and a new one gets one cell. If another
- * node makes it between the two calls, with more cells, the third call finds it.
+ * Without --cells an existing counter is taken as it is, and a new one gets one cell: none is made for a cell that it
+ * would not have. If another node makes it between the two calls, with more cells, the third call finds it.
  */
 static int open_or_make(const struct target *t, uint64_t deadline)
 {
@@ -42,12 +42,38 @@ static int open_or_make(const struct target *t, uint64_t deadline)
 	if (space < 0)
 		return space;
 	counter = rdlock_counter_open(space, t->key, t->key_len, 0, deadline);
+	if (counter == -ENOENT && t->cell) {
+		fprintf(stderr, "rdlock: there is no counter '%s/%s', and a new one has cell 0 only\n"
+			"        say how many cells it is to have, more than %ld: --cells N\n",
+			t->space_text, t->key_text, t->cell);
+		close(space);
+		return -EXIT_ERROR;
+	}
 	if (counter == -ENOENT)
 		counter = rdlock_counter_open(space, t->key, t->key_len, 1, deadline);
 	if (counter == -EEXIST)
 		counter = rdlock_counter_open(space, t->key, t->key_len, 0, deadline);
 	close(space);
 	return counter < 0 ? -fail(RDLOCK_CMD_COUNTER_OPEN, counter, t) : counter;
+}
+
+/* How many cells there can be is the module's to say: to the kernel's EINVAL it would be one value of several. */
+static int check_cells(const struct args *a, uint64_t cells)
+{
+	struct rdlock_info info;
+	int dev = open_dev();
+	int err;
+
+	if (dev < 0)
+		return -dev;
+	err = rdlock_get_info(dev, &info, sizeof(info));
+	close(dev);
+	if (err)
+		return fail(RDLOCK_CMD_INFO, err, NULL);
+	if (cells > info.out_max_cells)
+		return usage_error(a, "--cells: a counter has at most %u cells, not %llu", info.out_max_cells,
+				   (unsigned long long)cells);
+	return 0;
 }
 
 static void put_values(const struct target *t, uint64_t old, const uint64_t *new)
@@ -87,6 +113,11 @@ int cmd_counter_add(const struct args *a)
 		err = parse_u64(a, "--cells", cells_text, 0xffffffff, &cells);
 	if (!err && cells_text && !cells)
 		err = usage_error(a, "--cells is at least 1");
+	if (!err && cells_text && (uint64_t)t.cell >= cells)
+		err = usage_error(a, "a counter of %llu cells has none of number %ld: cells count from 0",
+				  (unsigned long long)cells, t.cell);
+	if (!err && cells_text)
+		err = check_cells(a, cells);
 	if (err)
 		return err;
 

@@ -72,7 +72,9 @@ const struct command commands[] = {
 			"wrong usage.\n"
 			"An owner of a robust lock dies if its node does, or rdlock run is killed. With --recover\n"
 			"RDLOCK_GRANT_FLAGS then says owner-died, and a command that ends with 0 has repaired what was left\n"
-			"half done: the next one is told of nothing. Otherwise, and without --recover, it is told again.",
+			"half done: the next one is told of nothing. Otherwise, and without --recover, it is told again.\n"
+			"If rdlock run is killed, so is the command, unless it has changed its user: change it outside,\n"
+			"setpriv --reuid=USER ... rdlock run ..., not by a command such as sudo or su under the lock.",
 		.example = "rdlock run web/deploy -w 60 -- ./deploy.sh\n"
 			   "rdlock run -n web/cron/daily -- run-parts /etc/cron.daily",
 		.opts = {

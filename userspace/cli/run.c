@@ -5,7 +5,8 @@
  * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command
  * leaves behind does not keep the lock. In return the command must not outlive this process: signals
  * that ask this process to end are handed to the command and its end is waited for, and if this
- * process is killed, the kernel kills the command.
+ * process is killed, the kernel kills the command. (It forgets to, by design, once the command has
+ * changed its user or has run a set-user-ID program: the manual says what to do instead.)
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
  * @t: the lock
  * @lock: its fd
  * @opts, @flags: how it is opened
+ * @at_once: do not wait for the holder
  * @kill_on_loss: end the command when the lock is lost
  * @lost: it was
  * @died: the lock is robust, and an owner died
@@ -41,6 +43,7 @@ struct run {
 	int lock;
 	struct rdlock_lock_opts opts;
 	unsigned int flags;
+	bool at_once;
 	bool kill_on_loss;
 	bool lost;
 	bool died;
@@ -112,8 +115,11 @@ static bool on_signal(struct run *r, int sigfd, int *status)
 		return false;
 	if (si.ssi_signo == SIGCHLD)
 		return waitpid(r->child, status, WNOHANG) == r->child;
-	/* What the terminal sent, the command got too. */
-	if (si.ssi_code <= 0)
+	/*
+	 * What the terminal sends for a key goes to its foreground process group: the command got it too, unless it
+	 * went into a group of its own, as timeout and setsid do. A hang-up goes to the session's leader alone.
+	 */
+	if (si.ssi_code <= 0 || si.ssi_signo == SIGHUP || getpgid(r->child) != getpgrp())
 		kill(r->child, si.ssi_signo);
 	return false;
 }
@@ -184,6 +190,8 @@ static int run_child(struct run *r, const struct rdlock_grant *grant, char **arg
 	}
 	if (!r->child)
 		exec_command(r, grant, parent, argv);
+	/* Nobody may read what is said of a loss any more: to die of saying it would kill the command. */
+	signal(SIGPIPE, SIG_IGN);
 
 	code = wait_for_child(r, sigfd, argv[0]);
 	r->child = 0;
@@ -211,6 +219,7 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 	const char *on_loss = opt_val(a, "on-loss");
 	const char *timeout = opt_val(a, "timeout");
 	const char *sticky = opt_val(a, "sticky");
+	int err;
 
 	if (opt_val(a, "shared") && opt_val(a, "exclusive"))
 		return usage_error(a, "-s and -x exclude each other");
@@ -230,10 +239,13 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 		r->flags |= RDLOCK_OPEN_ROBUST;
 	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
 	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
-	/* A key that is new on this node is asked of its home, also with -n. */
-	if (opt_val(a, "nonblock"))
-		timeout = "10";
-	return parse_wait(a, timeout ? timeout : "inf", deadline);
+	err = parse_wait(a, timeout ? timeout : "inf", deadline);
+	if (err)
+		return err;
+	/* A deadline of now is over before the kernel has looked at the lock: who does not want to wait tries. */
+	r->at_once = opt_val(a, "nonblock") || (timeout && strtod(timeout, NULL) <= 0);
+	/* A key that is new on this node is asked of its home, also then. */
+	return r->at_once ? parse_wait(a, "10", deadline) : 0;
 }
 
 int cmd_run(const struct args *a)
@@ -260,10 +272,12 @@ int cmd_run(const struct args *a)
 	close(space);
 	if (r.lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
-	if (opt_val(a, "nonblock"))
+	if (r.at_once)
 		err = rdlock_try(r.lock, mode, &grant);
 	else
 		err = rdlock_acquire(r.lock, mode, deadline, &grant);
+	if (err == -EAGAIN && !opt_val(a, "nonblock"))
+		err = -ETIMEDOUT;
 	r.died = err == -EOWNERDEAD;
 	/* It is held; the end of this process gives it back as it was. */
 	if (err && !(r.died && opt_val(a, "recover")))

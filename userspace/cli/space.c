@@ -101,16 +101,18 @@ static int parse_opts(const struct args *a, struct rdlock_space_opts *opts)
 	const char *mode = opt_val(a, "mode");
 	const char *owner = opt_val(a, "owner");
 	const char *group = opt_val(a, "group");
+	unsigned long bits;
 	char *end;
 	int err;
 
 	*opts = (struct rdlock_space_opts)RDLOCK_SPACE_OPTS_INIT;
 	opts->mode = 0660;
 	if (mode) {
-		opts->mode = strtoul(mode, &end, 8);
-		if (!isdigit((unsigned char)*mode) || *end || opts->mode & ~0666)
+		bits = strtoul(mode, &end, 8);
+		if (!isdigit((unsigned char)*mode) || *end || bits & ~0666UL)
 			return usage_error(a, "mode: '%s' is not an octal number of read and write bits up to 0666",
 					   mode);
+		opts->mode = bits;
 	}
 	if (owner) {
 		err = parse_id(a, "user", owner, file_uid, &opts->uid);
@@ -278,7 +280,7 @@ int cmd_space_list(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	n = rdlock_space_list(dev, &stats);
+	n = rdlock_space_list(dev, &stats, sizeof(*stats));
 	close(dev);
 	if (n < 0)
 		return fail(RDLOCK_CMD_SPACE_LIST, n, NULL);
@@ -309,7 +311,7 @@ int cmd_space_show(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	n = rdlock_space_list(dev, &stats);
+	n = rdlock_space_list(dev, &stats, sizeof(*stats));
 	close(dev);
 	if (n < 0)
 		return fail(RDLOCK_CMD_SPACE_LIST, n, NULL);
@@ -333,7 +335,7 @@ int cmd_info(const struct args *a)
 	dev = open_dev();
 	if (dev < 0)
 		return -dev;
-	err = rdlock_get_info(dev, &info);
+	err = rdlock_get_info(dev, &info, sizeof(info));
 	close(dev);
 	if (err)
 		return fail(RDLOCK_CMD_INFO, err, NULL);

@@ -98,9 +98,11 @@ static const struct {
 	  "see the addresses: ip address" },
 	{ RDLOCK_CMD_SPACE_CREATE, EADDRINUSE, "another program listens on that address and port",
 	  "choose a port: ADDRESS:PORT" },
-	{ RDLOCK_CMD_SPACE_JOIN, ETIMEDOUT, "the home did not answer in time",
-	  "check the address, that the home has the space (rdlock space list there), and the path: "
-	  "ping; or wait longer: --wait SECONDS" },
+	{ RDLOCK_CMD_SPACE_JOIN, EHOSTUNREACH, "the home did not answer in time",
+	  "check the address, that the home has the space (rdlock space list there), and the path: ping, and for RoCE "
+	  "UDP port 4791 open on both hosts; or wait longer: --wait SECONDS" },
+	{ RDLOCK_CMD_SPACE_JOIN, ETIMEDOUT, "the time was over before the home was asked",
+	  "wait longer: --wait SECONDS" },
 	{ ANY, ECONNREFUSED, "the home's machine answers, but does not have the space",
 	  "create it there: rdlock space create '%S' ADDRESS, or check address and port" },
 	{ RDLOCK_CMD_LOCK_OPEN, EINVAL, "it exists, and is of another kind, value size or stickiness, or only one of "

@@ -157,11 +157,11 @@ int rdlock_cancel(int lock)
 	return lib_call(lock, RDLOCK_IOC_CANCEL, &r);
 }
 
-int rdlock_get_status(int lock, struct rdlock_status *status)
+int rdlock_get_status(int lock, struct rdlock_status *status, size_t size)
 {
-	memset(status, 0, sizeof(*status));
-	status->size = sizeof(*status);
-	return lib_call(lock, RDLOCK_IOC_STATUS, status);
+	int err = lib_out(status, size);
+
+	return err ? err : lib_call(lock, RDLOCK_IOC_STATUS, status);
 }
 
 int rdlock_counter_open(int space, const void *key, size_t len, unsigned int cells,

@@ -6,6 +6,9 @@
  * thread, keeps state, or repeats a system call that a signal ended (-EINTR). The fds are ordinary ones: close() ends
  * what they stand for, and a lock is held by its open file description (see rdlock(4)). What each errno means is in
  * <linux/rdlock.h>; rdlock_explain() says it in words.
+ *
+ * The structures of <linux/rdlock.h> grow. Where the library fills one, @size is sizeof() of the caller's: what the
+ * kernel does not know of a longer one is zero, and nothing is written behind a shorter one.
  */
 #ifndef RDLOCK_H
 #define RDLOCK_H
@@ -76,7 +79,8 @@ struct rdlock_lock_opts {
 
 /* Open /dev/rdlock. Return: fd, or -ENOENT when the module is not loaded, -EACCES, ... */
 RDLOCK_API int rdlock_dev_open(void);
-RDLOCK_API int rdlock_get_info(int dev, struct rdlock_info *info);
+/* @size: sizeof(*info) */
+RDLOCK_API int rdlock_get_info(int dev, struct rdlock_info *info, size_t size);
 
 /* ---- spaces; @opts NULL: the defaults. These four need CAP_NET_ADMIN. ---- */
 
@@ -89,11 +93,12 @@ RDLOCK_API int rdlock_space_join(int dev, const void *name, size_t len, const st
 RDLOCK_API int rdlock_space_leave(int dev, const void *name, size_t len, unsigned int flags);
 RDLOCK_API int rdlock_space_destroy(int dev, const void *name, size_t len, unsigned int flags);
 
-/* All spaces of the net namespace, in an array to free(). Return: how many. */
-RDLOCK_API int rdlock_space_list(int dev, struct rdlock_space_stat **stats);
+/* All spaces of the net namespace, in an array to free(); @size: sizeof(**stats), of one entry. Return: how many. */
+RDLOCK_API int rdlock_space_list(int dev, struct rdlock_space_stat **stats, size_t size);
 /* Return: space fd */
 RDLOCK_API int rdlock_space_open(int dev, const void *name, size_t len);
-RDLOCK_API int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat);
+/* @size: sizeof(*stat) */
+RDLOCK_API int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat, size_t size);
 
 /* ---- locks ---- */
 
@@ -127,7 +132,8 @@ RDLOCK_API int rdlock_value_get(int lock, void *value, size_t size);
 RDLOCK_API int rdlock_value_set(int lock, const void *value, size_t size);
 /* Withdraw an acquire that returned -EAGAIN under O_NONBLOCK. */
 RDLOCK_API int rdlock_cancel(int lock);
-RDLOCK_API int rdlock_get_status(int lock, struct rdlock_status *status);
+/* @size: sizeof(*status) */
+RDLOCK_API int rdlock_get_status(int lock, struct rdlock_status *status, size_t size);
 
 /* ---- counters ---- */
 

@@ -31,6 +31,17 @@ int lib_name(uint8_t *field, uint32_t *field_len, const void *name, size_t len)
 	return 0;
 }
 
+int lib_out(void *out, size_t size)
+{
+	uint32_t head[2] = { size };
+
+	if (size < sizeof(head) || size > UINT32_MAX)
+		return -EINVAL;
+	memset(out, 0, size);
+	memcpy(out, head, sizeof(head));
+	return 0;
+}
+
 int rdlock_dev_open(void)
 {
 	int saved = errno;
@@ -42,11 +53,11 @@ int rdlock_dev_open(void)
 	return fd;
 }
 
-int rdlock_get_info(int dev, struct rdlock_info *info)
+int rdlock_get_info(int dev, struct rdlock_info *info, size_t size)
 {
-	memset(info, 0, sizeof(*info));
-	info->size = sizeof(*info);
-	return lib_call(dev, RDLOCK_IOC_INFO, info);
+	int err = lib_out(info, size);
+
+	return err ? err : lib_call(dev, RDLOCK_IOC_INFO, info);
 }
 
 int rdlock_space_create(int dev, const void *name, size_t len, const struct rdlock_addr *addr,
@@ -116,15 +127,18 @@ int rdlock_space_open(int dev, const void *name, size_t len)
 }
 
 /* Spaces come and go between two calls, so ask until all fit. */
-int rdlock_space_list(int dev, struct rdlock_space_stat **stats)
+int rdlock_space_list(int dev, struct rdlock_space_stat **stats, size_t size)
 {
-	struct rdlock_space_list l = { .size = sizeof(l), .stat_size = sizeof(**stats), .count = 16 };
-	struct rdlock_space_stat *array;
+	struct rdlock_space_list l = { .size = sizeof(l), .stat_size = size, .count = 16 };
 	int saved = errno;
+	void *array;
 	int err;
 
+	/* The kernel has a bound of its own, which is less. */
+	if (!size || size > UINT32_MAX)
+		return -EINVAL;
 	for (;;) {
-		array = calloc(l.count, sizeof(*array));
+		array = calloc(l.count, size);
 		errno = saved;
 		if (!array)
 			return -ENOMEM;
@@ -144,9 +158,9 @@ int rdlock_space_list(int dev, struct rdlock_space_stat **stats)
 	return l.out_total;
 }
 
-int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat)
+int rdlock_get_space_stat(int space, struct rdlock_space_stat *stat, size_t size)
 {
-	memset(stat, 0, sizeof(*stat));
-	stat->size = sizeof(*stat);
-	return lib_call(space, RDLOCK_IOC_SPACE_STAT, stat);
+	int err = lib_out(stat, size);
+
+	return err ? err : lib_call(space, RDLOCK_IOC_SPACE_STAT, stat);
 }

@@ -3,11 +3,14 @@
 
 cli_test.py BUILD [NAME...]"""
 
+import ast
 import errno
 import glob
 import json
 import os
+import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -189,10 +192,12 @@ def wrong_usage():
                      ["space", "create", "w", "10.0.0.1", "--max-nodes", "17"],
                      ["space", "create", "w", "10.0.0.1", "--mode", "0777"],
                      ["space", "create", "w", "10.0.0.1", "--mode", "rw"],
+                     ["space", "create", "w", "10.0.0.1", "--mode", "40000000666"],
                      ["space", "create", "w", "10.0.0.1", "--owner", "nobody-of-that-name"],
                      ["space", "join", "w", "10.0.0.1"], ["space", "join", "w", "10.0.0.1", "--id", "256"],
                      ["space", "join", "w", "10.0.0.1", "--id", "x"], ["space", "join", "w", "10.0.0.1", "--id", ""],
                      ["counter", "add", "web/c", "x"], ["counter", "add", "web/c", "18446744073709551616"],
+                     ["counter", "add", "web/c", "0x"], ["counter", "add", "web/c", "1f"],
                      ["counter", "add", "web/c", "1", "--cells", "0"], ["counter", "get", "web/c:99999999999"],
                      ["counter", "cas", "web/c", "1"], ["lock", "test", "web"], ["help", "x"], ["--x"]):
             h.run(2, args, "rdlock: ")
@@ -223,6 +228,8 @@ def run_excludes():
         wait_for(flag)
         h.run(75, ["run", "-n", "web/x", "touch", h.dir + "/no"], "web/x", "EAGAIN")
         h.run(124, ["run", "-w", "0.1", "web/x", "touch", h.dir + "/no"], "ETIMEDOUT")
+        h.run(124, ["run", "-w", "0", "web/x", "touch", h.dir + "/no"], "ETIMEDOUT")
+        h.ok("run", "-w", "0", "web/free", "true")
         same(h.run(75, ["lock", "test", "web/x"]), "held\n")
         same(h.json("lock", "test", "web/other")["state"], "free")
         h.ok("run", "-n", "web/other/x", "true")
@@ -280,6 +287,54 @@ def run_signals():
         h.ok("run", "-n", "web/x", "true")
 
 
+def on_terminal(h, *args):
+    """The command as leader of a session whose terminal is the other end of the returned fd."""
+    pid, fd = pty.fork()
+    if not pid:
+        os.execve(RDLOCK, [RDLOCK, *args], h.env)
+    return pid, fd
+
+
+def code_of(pid, what):
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    problems.append(f"{what} does not reach the command")
+    os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@test
+def run_on_a_terminal():
+    # A shell would take two signals that come soon one after the other for one.
+    wait = ("import os, signal, sys, time\n"
+            "def got(*args): open(sys.argv[1], 'a').write('x')\n"
+            "for s in signal.SIGINT, signal.SIGHUP: signal.signal(s, got)\n"
+            "open(sys.argv[2], 'w').close()\n"
+            "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+            "time.sleep(0.3)\n"
+            "sys.exit(7)")
+    with Host() as h:
+        for name, own_group, key in (("interrupt", [], b"\3"), ("interrupt-of-a-session", ["setsid"], b"\3"),
+                                     ("hang-up", [], None)):
+            got, flag = h.dir + "/got-" + name, h.dir + "/in-" + name
+            pid, fd = on_terminal(h, "run", "web/x", *own_group, sys.executable, "-c", wait, got, flag)
+            wait_for(flag)
+            if key:
+                os.write(fd, key)
+            else:
+                os.close(fd)
+            same(code_of(pid, name), 7, f"exit code after {name}")
+            if key:
+                os.close(fd)
+            with open(got, encoding="ascii") as f:
+                same(f.read(), "x", f"how often the command got {name}")
+            h.ok("run", "-n", "web/x", "true")
+
+
 @test
 def run_loss():
     with Host() as h:
@@ -293,6 +348,13 @@ def run_loss():
         begin = time.monotonic()
         h.run(1, ["run", "--on-loss=kill", "web/x", "sleep", "20"], "LOST", FAKE_LOSE_MS="100")
         same(time.monotonic() - begin < 10, True, "the command was ended")
+        # Nobody hears of it any more, which is no reason to end; and the command's SIGPIPE is as it was.
+        proc = h.start("run", "web/x", "sh", "-c", f"sleep 0.6; touch {h.dir}/done", FAKE_LOSE_MS="100")
+        proc.stderr.close()
+        same(proc.wait(), 1, "exit code when nobody reads the message")
+        same(os.path.exists(h.dir + "/done"), True, "the command was left to end")
+        proc.stdout.close()
+        h.run(141, ["run", "web/x", "sh", "-c", "kill -PIPE $$"])
         # Lost too late for poll to say so.
         h.run(1, ["run", "web/x", "true"], "LOST", FAKE_FAIL=failing("RELEASE", "EKEYREVOKED"))
 
@@ -339,9 +401,16 @@ def bench():
         has(h.ok("bench", "kinds", "web", "--grants", "2"), "web: 1 nodes, atomics by device, waiting adaptive",
             "KIND    CASE", "mcs     crowd")
         h.run(2, ["bench", "kinds", "web", "--nodes", "5"], "--nodes")
+        # Nobody had a lock: the nodes have not met.
+        p = h.start("bench", "kinds", "web", "--nodes", "2", FAKE_FAIL=failing("COUNTER_READ", "ETIMEDOUT"))
+        said = p.stderr.read()
+        h.end(p, 124)
+        has(said, "did not come", "--run")
+        same("cannot" in said, False, f"a lock is blamed: {said}")
         h.run(2, ["bench", "kinds", "web", "--threads", "0"], "at least 1")
 
 
+@test
 def counters():
     with Host() as h:
         h.run(1, ["counter", "get", "web/c"], "no such counter", "rdlock counter add 'web/c' 0 --cells N")
@@ -358,8 +427,18 @@ def counters():
         same(h.ok("counter", "show", "web/c"), "0     16\n")
         h.run(1, ["counter", "add", "web/d", "--cells", "5"], "EEXIST", "rdlock counter show")
         h.run(1, ["counter", "get", "web/d:4"], "ERANGE")
+        # What cannot be done is not half done: a counter of one cell would be one for ever.
+        h.run(1, ["counter", "add", "web/e:3", "1"], "no counter 'web/e'", "--cells N")
+        h.run(2, ["counter", "add", "web/e:3", "1", "--cells", "3"], "cells count from 0")
+        h.run(2, ["counter", "add", "web/e", "1", "--cells", "513"], "at most 512 cells")
+        h.run(1, ["counter", "get", "web/e"], "no such counter")
+        same(h.ok("counter", "add", "web/e:511", "1", "--cells", "512"), "0\n")
+        same(h.ok("counter", "add", "web/e:3", "1"), "0\n")
         h.run(1, ["counter", "add", "web/d"], "EREMOTEIO", "rdlock counter get",
               FAKE_FAIL=failing("COUNTER_ADD", "EREMOTEIO"))
+        for text, value in (("010", 10), ("-010", -10), ("0x10", 16), ("-0X10", -16), ("08", 8), ("+3", 3)):
+            h.ok("counter", "add", "web/n", text, "--cells", "01")
+            same(h.ok("counter", "cas", "web/n", str(value), "0").strip(), str(value % 2 ** 64), text)
         h.ok("counter", "add", "web/a:b%3A1:0", "5")
         same(h.ok("counter", "get", "web/a%3Ab%3a1"), "5\n")
 
@@ -417,10 +496,11 @@ def help_and_manual():
 def completion():
     script = os.path.join(BUILD, "completion/rdlock")
 
-    def complete(*words):
-        line = "source {}; rdlock() {{ echo NAME; echo web ready; }}; COMP_WORDS=(rdlock {}); COMP_CWORD={}; _rdlock; " \
-               "echo \"${{COMPREPLY[@]}}\"".format(script, " ".join(f"'{w}'" for w in words), len(words))
-        out = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, text=True, check=True).stdout
+    def complete(*words, space="web", **where):
+        line = "source {}; rdlock() {{ echo NAME; echo {} ready; }}; COMP_WORDS=(rdlock {}); COMP_CWORD={}; _rdlock; " \
+               "echo \"${{COMPREPLY[@]}}\"".format(script, shlex.quote(space), " ".join(map(shlex.quote, words)),
+                                                 len(words))
+        out = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, text=True, check=True, **where).stdout
         return out.split()
 
     objects = complete("")
@@ -436,6 +516,19 @@ def completion():
     same(complete("space", "cr"), ["create"], "space cr")
     same(complete("space", "show", "w"), ["web"], "a space")
     same(complete("run", "w"), ["web/"], "a lock")
+    for options in (["-w", "60"], ["-nw", "60"], ["-w60"], ["--timeout", "60"], ["--timeout", "=", "60"], ["-n"]):
+        same(complete("run", *options, "w"), ["web/"], f"a lock after {options}")
+    same(complete("counter", "add", "--cells", "4", "w"), ["web/"], "a counter after an option")
+    same(complete("run", "-w", "w"), [], "the value of an option")
+
+    # Whatever a space is called: it is a name, and what is put on the command line is that name to the shell.
+    for name in ("$(touch${IFS}pwned)", "`touch${IFS}pwned`", "it's", 'a"b', "a=b", "*", "a\\b", "a;b&c|d"):
+        with tempfile.TemporaryDirectory() as here:
+            got = complete("space", "show", name[0], space=name, cwd=here)
+            same([shlex.split(w) for w in got], [[name]], f"space {name}")
+            same(complete("space", "show", got[0] if got else "?", space=name, cwd=here), got, f"space {name}, as quoted")
+            same(complete("run", "", space=name, cwd=here), [w + "/" for w in got], f"a lock of space {name}")
+            same(os.listdir(here), [], f"left by the completion of {name}")
 
 
 @test
@@ -446,6 +539,39 @@ def exports():
     with open(os.path.join(HERE, "../lib/rdlock.h"), encoding="ascii") as f:
         want = set(re.findall(r"^RDLOCK_API .*?\b(rdlock_\w+)\(", f.read(), re.M))
     same(sorted(got), sorted(want), "symbols of the library and functions of the header")
+
+
+@test
+def install_wants_headers_of_the_running_kernel():
+    def install(*args, release="0.0-none", **env):
+        with open(os.path.join(top, "uname"), "w", encoding="ascii") as f:
+            f.write(f"#!/bin/sh\n[ \"$*\" = -r ] && echo {release} && exit\nexec /bin/uname \"$@\"\n")
+        os.chmod(f.name, 0o755)
+        inherited = {k: v for k, v in os.environ.items() if k not in ("KDIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        env = {**inherited, "PATH": top + ":" + os.environ["PATH"], **env}
+        p = subprocess.run(["make", "-C", os.path.join(HERE, "../.."), *args], env=env, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, check=False)
+        return p.returncode, p.stdout
+
+    with tempfile.TemporaryDirectory() as top:
+        code, said = install("install", f"DESTDIR={top}/dest")
+        same([code, os.path.exists(top + "/dest")], [2, False], "headers of another kernel")
+        has(said, "apt install linux-headers-0.0-none, or KDIR=")
+        os.makedirs(top + "/include/generated")
+        with open(top + "/include/generated/utsrelease.h", "w", encoding="ascii") as f:
+            f.write('#define UTS_RELEASE "1.2-x"\n')
+        same(install("-s", "running-headers", f"KDIR={top}"), (0, ""), "KDIR given")
+        same(install("-s", "running-headers", KDIR=top), (0, ""), "KDIR in the environment")
+
+
+@test
+def every_function_is_a_test_or_called():
+    with open(__file__, encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    for fn in tree.body:
+        if isinstance(fn, ast.FunctionDef) and not ast.unparse(fn.args) and not fn.decorator_list:
+            same(fn.name in called, True, f"{fn.name}() has no @test, and is not called")
 
 
 @test

@@ -270,6 +270,8 @@ static int space_ioctl(int fd, unsigned int nr, void *arg)
 
 	if (nr == RDLOCK_CMD_LOCK_OPEN && getenv("FAKE_SHOW_OPEN"))
 		fprintf(stderr, "kind=%u flags=%u value=%u\n", l->kind, l->flags, l->value_size);
+	if (nr == RDLOCK_CMD_LOCK_OPEN && now_ns() >= l->deadline)
+		return fail(EHOSTUNREACH);
 	if (nr == RDLOCK_CMD_LOCK_OPEN)
 		return new_fd(path(lock_path, space_of[fd], hex(l->key, l->key_len)), LOCK, hex(l->key, l->key_len));
 	if (nr == RDLOCK_CMD_LOCK_RESET)
@@ -278,6 +280,8 @@ static int space_ioctl(int fd, unsigned int nr, void *arg)
 		return stat_of(space_of[fd], arg);
 	if (nr != RDLOCK_CMD_COUNTER_OPEN)
 		return fail(ENOTTY);
+	if (c->cells > 512)
+		return fail(EINVAL);
 	name = path("counter", space_of[fd], hex(c->key, c->key_len));
 	if (!c->cells && access(name, F_OK))
 		return fail(ENOENT);
@@ -297,6 +301,9 @@ static int acquire(int fd, struct rdlock_acquire *a)
 	const char *flags = getenv("FAKE_FLAGS");
 	uint64_t token = 0;
 
+	/* As the kernel: a time that is over is not the time to look. */
+	if (!(a->flags & RDLOCK_ACQUIRE_TRY) && now_ns() >= a->deadline)
+		return fail(ETIMEDOUT);
 	while (!getenv("FAKE_BUSTED") && flock(fd, LOCK_EX | LOCK_NB)) {
 		if (a->flags & RDLOCK_ACQUIRE_TRY)
 			return fail(EAGAIN);

@@ -5,8 +5,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "rdlock.h"
@@ -143,6 +147,8 @@ static void explanations(void)
 	}
 	rdlock_explain(RDLOCK_CMD_SPACE_OPEN, -ENOENT, "web", NULL, buf, sizeof(buf));
 	CHECK(strstr(buf, "rdlock space join 'web' ADDRESS --id N"));
+	rdlock_explain(RDLOCK_CMD_SPACE_JOIN, -EHOSTUNREACH, "web", NULL, buf, sizeof(buf));
+	CHECK(strstr(buf, "the home did not answer in time") && strstr(buf, "--wait") && strstr(buf, "4791"));
 	rdlock_explain(RDLOCK_CMD_ACQUIRE, -ETIMEDOUT, "web", "a/b", buf, sizeof(buf));
 	CHECK(strstr(buf, "cannot acquire lock 'web/a/b'"));
 	rdlock_explain(RDLOCK_CMD_ACQUIRE, -ETIMEDOUT, NULL, NULL, buf, sizeof(buf));
@@ -179,14 +185,89 @@ static void bad_names_are_refused(void)
 	CHECK(errno == 77);
 }
 
+/*
+ * A kernel in place of the system call: it fills as much of a structure as the size in front of it says, and
+ * has 20 spaces, of the nodes 0 to 19, which are more than the library has room for at its first call.
+ */
+#define KERNEL_FD	1000
+#define SPACES		20
+
+int ioctl(int fd, unsigned long cmd, ...)
+{
+	struct rdlock_space_stat stat;
+	struct rdlock_space_list *l;
+	uint32_t size, i;
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (fd != KERNEL_FD) {
+		errno = EBADF;
+		return -1;
+	}
+	if (cmd != RDLOCK_IOC_SPACE_LIST) {
+		memcpy(&size, arg, sizeof(size));
+		memset((char *)arg + 8, 0x5a, size - 8);
+		return 0;
+	}
+	l = arg;
+	for (i = 0; i < l->count && i < SPACES; i++) {
+		memset(&stat, 0x5a, sizeof(stat));
+		stat.out_node = i;
+		memcpy((char *)(uintptr_t)l->stats + (size_t)i * l->stat_size, &stat,
+		       l->stat_size < sizeof(stat) ? l->stat_size : sizeof(stat));
+	}
+	l->out_total = SPACES;
+	return 0;
+}
+
+/* Its size, @len, is in front, the rest is the kernel's, and nothing is written behind it. */
+#define FILLED(buf, len)	((uint32_t)(buf)[0] == (len) && (buf)[1] == 0x5a5a5a5a5a5a5a5aull &&	\
+				 (buf)[(len) / 8 - 1] == 0x5a5a5a5a5a5a5a5aull &&			\
+				 (buf)[(len) / 8] == 0xccccccccccccccccull)
+
+/* A program that was compiled when the structures were shorter. */
+static void callers_structures(void)
+{
+	struct rdlock_space_stat *stats = NULL;
+	size_t old = offsetof(struct rdlock_space_stat, out_wait), size;
+	uint64_t buf[64];
+	uint32_t node;
+	int i, n, wrong = 0;
+
+	for (size = 16; size <= old; size += 8) {
+		memset(buf, 0xcc, sizeof(buf));
+		CHECK(rdlock_get_info(KERNEL_FD, (void *)buf, size) == 0 && FILLED(buf, size));
+		memset(buf, 0xcc, sizeof(buf));
+		CHECK(rdlock_get_space_stat(KERNEL_FD, (void *)buf, size) == 0 && FILLED(buf, size));
+		memset(buf, 0xcc, sizeof(buf));
+		CHECK(rdlock_get_status(KERNEL_FD, (void *)buf, size) == 0 && FILLED(buf, size));
+	}
+	memset(buf, 0xcc, sizeof(buf));
+	CHECK(rdlock_get_info(KERNEL_FD, (void *)buf, 0) == -EINVAL && buf[0] == 0xccccccccccccccccull);
+	CHECK(rdlock_space_list(KERNEL_FD, &stats, 0) == -EINVAL && !stats);
+
+	n = rdlock_space_list(KERNEL_FD, &stats, old);
+	CHECK(n == SPACES);
+	for (i = 0; i < n; i++) {
+		memcpy(&node, (char *)stats + i * old + offsetof(struct rdlock_space_stat, out_node), sizeof(node));
+		wrong += node != (uint32_t)i;
+	}
+	CHECK(!wrong);
+	free(stats);
+}
+
 int main(void)
 {
-	printf("TAP version 13\n1..6\n");
+	printf("TAP version 13\n1..7\n");
 	run("addresses", addresses);
 	run("wrong_addresses", wrong_addresses);
 	run("names", names);
 	run("deadlines", deadlines);
 	run("explanations", explanations);
 	run("bad_names_are_refused", bad_names_are_refused);
+	run("callers_structures", callers_structures);
 	return failed != 0;
 }
