@@ -55,11 +55,9 @@ static void act_take(struct rdlock_agent *a, const struct rdl_action *act, const
 		memset(a->value, 0, sizeof(a->value));
 }
 
-/* @refused: posts of this event that were refused; after one of them no later one may go. */
-static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const struct rdl_action *act,
-		    const struct rdl_event *ev, const u8 *value, u8 *refused, unsigned int *n)
+static bool is_post(u8 type)
 {
-	switch (act->type) {
+	switch (type) {
 	case RDL_ACT_POST_CAS:
 	case RDL_ACT_POST_FAA:
 	case RDL_ACT_POST_READ_SLOTS:
@@ -68,9 +66,21 @@ static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const s
 	case RDL_ACT_POST_WRITE_SLOT:
 	case RDL_ACT_POST_READ_AREA:
 	case RDL_ACT_POST_WRITE_VALUE:
+		return true;
+	}
+	return false;
+}
+
+/* @refused: posts of this event that were refused; after one of them no later one may go. */
+static void perform(struct rdlock_agent *a, const struct rdl_acts *acts, const struct rdl_action *act,
+		    const struct rdl_event *ev, const u8 *value, u8 *refused, unsigned int *n)
+{
+	if (is_post(act->type)) {
 		if ((*n || !rdlock_agent_post(a, act)) && !WARN_ON_ONCE(*n == RDLOCK_AGENT_REFUSED))
 			refused[(*n)++] = act->type;
-		break;
+		return;
+	}
+	switch (act->type) {
 	case RDL_ACT_DELIVER:
 		rdlock_agent_deliver(a, act);
 		break;
@@ -138,10 +148,10 @@ static bool wants_lease(const struct rdlock_agent *a)
 	return rdl_owns(&a->core) && (a->core.kind != RDL_KIND_SPIN || list_empty(&a->users));
 }
 
-/* The core lost track of its operation: start afresh rather than wait for it for ever. */
-static void lost_track(struct rdlock_agent *a, const struct rdl_event *ev)
+/* The core will not hear of the end of @op, which has ended. */
+static void op_is_over(struct rdlock_agent *a, u8 op)
 {
-	switch (ev->op) {
+	switch (op) {
 	case RDL_ACT_POST_WRITE_SLOT:
 		a->core.q.slot = 0;
 		break;
@@ -154,7 +164,6 @@ static void lost_track(struct rdlock_agent *a, const struct rdl_event *ev)
 	default:
 		a->core.io = 0;
 	}
-	rdlock_session_doubt(a->space);
 }
 
 /*
@@ -171,14 +180,24 @@ static void core_is_broken(struct rdlock_agent *a, const struct rdl_acts *acts)
 	for (i = 0; i < acts->n; i++)
 		types |= 1U << acts->a[i].type;
 	/* What is not posted does not end. */
-	if (types & (1U << RDL_ACT_POST_CAS | 1U << RDL_ACT_POST_FAA | 1U << RDL_ACT_POST_WRITE_VALUE))
-		a->core.io = 0;
-	if (types & (1U << RDL_ACT_POST_READ_SLOTS | 1U << RDL_ACT_POST_READ_VALUE | 1U << RDL_ACT_POST_READ_WORD |
-		     1U << RDL_ACT_POST_READ_AREA))
-		a->core.q.rd = 0;
-	if (types & 1U << RDL_ACT_POST_WRITE_SLOT)
-		a->core.q.slot = 0;
+	for (i = 0; i < RDL_NR_ACTIONS; i++)
+		if (types & 1U << i && is_post(i))
+			op_is_over(a, i);
 	rdlock_session_doubt(a->space);
+}
+
+/* The session is over, and with it all that the core may be wrong about. */
+static void core_is_mended(struct rdlock_agent *a, int err)
+{
+	if (!list_empty(&a->users))
+		rdlock_agent_users_lost(a);
+	rdlock_agent_fail_all(a, err);
+	a->core.st = RDL_ST_LOST;
+	a->core.users = 0;
+	a->core.nq = 0;
+	a->broken = false;
+	if (!READ_ONCE(a->opens))
+		rdlock_agent_kick(a);
 }
 
 /**
@@ -200,8 +219,11 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 	int err;
 
 	lockdep_assert_held(&a->lock);
-	if (unlikely(a->broken) && ev->type != RDL_EV_OP && ev->type != RDL_EV_LOSE)
+	if (unlikely(a->broken) && ev->type != RDL_EV_LOSE) {
+		if (ev->type == RDL_EV_OP)
+			op_is_over(a, ev->op);
 		return;
+	}
 	for (;;) {
 		ev->flags = rdlock_session_flags(a->space, a->session, NULL);
 		if (!READ_ONCE(a->opens))
@@ -219,8 +241,11 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		}
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
-			if (WARN_ON_ONCE(ev->type == RDL_EV_OP))
-				lost_track(a, ev);
+			if (WARN_ON_ONCE(ev->type == RDL_EV_OP)) {
+				/* Rather start afresh than wait for ever. */
+				op_is_over(a, ev->op);
+				rdlock_session_doubt(a->space);
+			}
 			return;
 		}
 		for (i = 0; i < acts.n; i++)
@@ -415,12 +440,8 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 		rdlock_agent_drop_slot(a);
 		rdlock_agent_event(a, &ev, NULL);
 	}
-	if (a->broken) {
-		/* Its count may be wrong, so nobody waits on. */
-		rdlock_agent_fail_all(a, err);
-		a->core.nq = 0;
-		a->broken = false;
-	}
+	if (a->broken)
+		core_is_mended(a, err);
 	if (a->unsure) {
 		/* The home evicted us, or is another one: now it certainly does not know us. */
 		a->unsure = false;

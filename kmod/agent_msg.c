@@ -189,9 +189,12 @@ void rdlock_agent_tell(struct rdlock_agent *a, u32 epoch)
 	struct rdl_stat stat;
 
 	spin_lock_bh(&a->lock);
-	rdl_stat(&a->core, &stat);
-	rdl_msg_put_stat(&m.h, &stat);
-	address(a, &m.h, epoch);
-	rdlock_session_send(a->space, &m.h, sizeof(m));
+	/* It knows no better than the home. */
+	if (!a->broken) {
+		rdl_stat(&a->core, &stat);
+		rdl_msg_put_stat(&m.h, &stat);
+		address(a, &m.h, epoch);
+		rdlock_session_send(a->space, &m.h, sizeof(m));
+	}
 	spin_unlock_bh(&a->lock);
 }

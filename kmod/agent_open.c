@@ -324,6 +324,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		memset(a->value, 0, sizeof(a->value));
 		a->core.st = RDL_ST_LOST;
 		a->core.nq = nq;
+		a->broken = false;
 		a->registered = true;
 		a->unsure = false;
 		rdlock_stat_inc(space, open);

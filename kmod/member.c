@@ -406,6 +406,7 @@ static unsigned int strangers(struct rdlock_home *home)
 int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_link *link)
 {
 	struct rdlock_home *home = ctx;
+	struct rdlock_member *m;
 	struct rdlock_peer *peer;
 	u16 node = le16_to_cpu(hello->node);
 	bool room;
@@ -426,7 +427,9 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	INIT_WORK(&peer->dead_work, dead_work);
 	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
-	room = strangers(home) < home->space->max_nodes + STRANGERS_MORE;
+	m = home->member[node];
+	/* A member that comes back is known by its incarnation, and must not be kept out by others. */
+	room = (m && m->inc == peer->inc) || strangers(home) < home->space->max_nodes + STRANGERS_MORE;
 	if (room)
 		list_add_tail(&peer->list, &home->peers);
 	spin_unlock_bh(&home->lock);

@@ -86,9 +86,10 @@ static void welcome(struct rdlock_space *space, const struct rdl_msg *msg, const
 		rdf_link_kill(s->link, s->last_err);
 		goto out_unlock;
 	}
-	if (s->id && !w->resumed) {
+	if (s->id && (!w->resumed || !s->lease_end)) {
 		/*
-		 * Back too late: the home evicted us. What we held is gone before anything of the new session is used.
+		 * Back too late: the home evicted us, or we have given the session up ourselves. What we held is gone
+		 * before anything of the new session is used.
 		 */
 		s->last_err = -EKEYREVOKED;
 		s->lease_end = 0;

@@ -97,7 +97,8 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 			if (rdlock_agent_fits(a, &o->ask))
 				list_add_tail(&l->all, &a->handles);
 			else
-				err = -EINVAL;
+				/* It may have been opened only so that its close could be told. */
+				err = rdlock_agent_has_live(a) ? -EINVAL : -EBUSY;
 			break;
 		}
 		err = o->err;
@@ -197,11 +198,15 @@ struct rdlock *rdlock_handle_open(struct rdlock_space *space, const void *key, u
 	init_waitqueue_head(&l->wq);
 	INIT_WORK(&l->work, handle_work);
 	rdlock_hrtimer_setup(&l->timer, handle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	err = open_agent(space, key, len, &o, deadline, interruptible);
-	if (err)
-		goto err_free;
-	l->agent = o.agent;
-	err = wait_registered(l, &o, deadline, interruptible);
+	do {
+		err = open_agent(space, key, len, &o, deadline, interruptible);
+		if (err)
+			goto err_free;
+		l->agent = o.agent;
+		err = wait_registered(l, &o, deadline, interruptible);
+		if (err == -EBUSY)
+			rdlock_agent_close(l->agent);
+	} while (err == -EBUSY);
 	if (!err)
 		err = make_room(l);
 	if (err)

@@ -113,7 +113,7 @@ static const char *recovery(const struct rdl_lock *l)
 	if (l->frz == RDL_FRZ_CLAIMED) {
 		if (!IN(l, ST(NONE) | ST(WANT) | ST(WAIT) | ST(HELD)) || l->io || q->rd || q->slot)
 			return "active after the claim";
-		if (q->debt || q->hint || q->rd_due || q->slot_due)
+		if (q->debt || q->hint || q->rd_due || q->slot_due || q->asker)
 			return "intent after the claim";
 	} else if (q->nx && !l->is_void) {
 		return "exclusive tickets to answer for without a freeze";

@@ -72,11 +72,13 @@ int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 }
 
 /*
- * RDL_MAX_ACTIONS suffices: a step posts at most one operation, delivers or fails at most one
- * waiter of each end (or fails all), sends at most ROLL and CONSISTENT (a CLAIM excludes both), and
- * sets at most one timer. The longest that was seen has seven: a REBUILT that ruins a robust lock fails all, takes the
- * value, and with it a GRANT that was parked, which goes to the next node with its value, stops the timer, and asks for
- * a roll-over.
+ * RDL_MAX_ACTIONS suffices. The longest step is a REBUILT that ruins a robust lock of kind fair under a node that waits:
+ * FAIL_ALL, TAKE of the value, HINT (the one behind has to be told anew), TIMER, TAKE of the value that a parked GRANT
+ * brought, SEND_GRANT to the next, for nobody here may have it, and ROLL, since that GRANT carries the only copy: seven.
+ * There is no room in it for others: FAIL_ALL leaves nobody to DELIVER to or to draw for, after a claim neither a slot
+ * is due nor an asker waits (rdl_check() says so), and ROLL comes once. Every other step has at most five: one TIMER,
+ * one of ROLL, CONSISTENT, TAKE or QUERY each at most, and what rdl_turn_go() adds, three of GRANT, ANSWER, DELIVER and
+ * operations.
  */
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {
@@ -93,16 +95,18 @@ struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 	return a;
 }
 
-void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val)
+struct rdl_action *rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val)
 {
 	struct rdl_action *a;
 
+	/* What callers add to it goes where dropped actions go. */
 	if (!rdl_insist(acts, !l->io))
-		return;
+		return &acts->a[RDL_MAX_ACTIONS];
 	a = rdl_act(acts, type);
 	l->io = type;
 	a->cmp = cmp;
 	a->val = val;
+	return a;
 }
 
 void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err)

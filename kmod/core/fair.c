@@ -26,12 +26,11 @@ static void draw(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 }
 
 /*
- * The operation just posted gives an exclusive grant back: the value goes before it. With a debt the body may be older
+ * The operation @a gives an exclusive grant back: the value goes before it. With a debt the body may be older
  * than the copy here, although nobody here changed it: it was handed on from hand to hand.
  */
-void rdl_value_along(struct rdl_lock *l, struct rdl_acts *acts)
+void rdl_value_along(struct rdl_lock *l, struct rdl_action *a)
 {
-	struct rdl_action *a = &acts->a[acts->n - 1];
 	struct rdl_queue *q = &l->q;
 
 	if (!(q->props & RDL_P_VALUE) || (!q->dirty && (!q->debt || rdl_bust(POP_IF_DIRTY))))
@@ -46,9 +45,10 @@ void rdl_value_along(struct rdl_lock *l, struct rdl_acts *acts)
 
 static void post_back(struct rdl_lock *l, struct rdl_acts *acts, u64 addend)
 {
-	rdl_act_post(l, acts, RDL_ACT_POST_FAA, 0, addend);
+	struct rdl_action *a = rdl_act_post(l, acts, RDL_ACT_POST_FAA, 0, addend);
+
 	if (l->q.mode == RDL_MODE_X)
-		rdl_value_along(l, acts);
+		rdl_value_along(l, a);
 }
 
 void rdl_pop(struct rdl_lock *l, struct rdl_acts *acts)

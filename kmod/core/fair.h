@@ -30,7 +30,7 @@ void rdl_begin_try(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 void rdl_look(struct rdl_lock *l, struct rdl_acts *acts);
 bool rdl_word_free(const struct rdl_lock *l, u64 word, u8 mode);
 void rdl_pop(struct rdl_lock *l, struct rdl_acts *acts);
-void rdl_value_along(struct rdl_lock *l, struct rdl_acts *acts);
+void rdl_value_along(struct rdl_lock *l, struct rdl_action *a);
 
 #define RDL_CELL_OF(kind, name) \
 	int rdl_##kind##_##name(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)

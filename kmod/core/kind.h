@@ -98,7 +98,7 @@ int rdl_ignore(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type);
-void rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val);
+struct rdl_action *rdl_act_post(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u64 cmp, u64 val);
 void rdl_act_fail(struct rdl_lock *l, struct rdl_acts *acts, u8 type, u32 err);
 void rdl_act_timer(struct rdl_lock *l, struct rdl_acts *acts, u64 ns);
 void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type);

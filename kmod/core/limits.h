@@ -44,7 +44,8 @@
 
 /*
  * Kinds with a queue. So many tickets are handed on before one node gives them all back: the word's count of exclusive
- * tickets is at most one a node and this debt, 256 + 64 < 512, so the 9-bit field cannot overflow.
+ * tickets is at most one a node and this debt, 256 + 64 < 512, so the 9-bit field cannot overflow. At least 1: kind mcs
+ * says with each hand-over that one is owed.
  */
 #ifndef RDL_DEBT_MAX
 #define RDL_DEBT_MAX	64

@@ -41,9 +41,8 @@ static void post(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts
 	case RDL_ST_OWED:
 		rdl_drop_read(l);
 		l->st = RDL_ST_POP;
-		rdl_act_post(l, acts, RDL_ACT_POST_CAS, last(l),
-			     rdl_w_free(l->epoch, l->ticket + 1, rdl_w_attention(l->guess)));
-		rdl_value_along(l, acts);
+		rdl_value_along(l, rdl_act_post(l, acts, RDL_ACT_POST_CAS, last(l),
+						rdl_w_free(l->epoch, l->ticket + 1, rdl_w_attention(l->guess))));
 		break;
 	}
 }

@@ -84,10 +84,8 @@ RDL_TURN_CELL(op_fetch)
 void rdl_store(struct rdl_lock *l, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
-	struct rdl_action *a;
+	struct rdl_action *a = rdl_act_post(l, acts, RDL_ACT_POST_WRITE_VALUE, 0, 0);
 
-	rdl_act_post(l, acts, RDL_ACT_POST_WRITE_VALUE, 0, 0);
-	a = &acts->a[acts->n - 1];
 	a->peer.ver = q->ver;
 	a->peer.vflags = q->vflags & ~q->noted;
 }

@@ -2,6 +2,7 @@
 /* The kinds with a queue in small worlds. */
 #include "small.h"
 #include "unit.h"
+#include "fair.h"
 #include "queue.h"
 
 #define SMALL_WORLDS	4000
@@ -385,6 +386,17 @@ const char *broken(u64 seed)
 	acts = (struct rdl_acts){};
 	rdl_act_post(&l, &acts, RDL_ACT_POST_FAA, 0, 1);
 	wrong(!acts.broken || acts.n || l.io != RDL_ACT_POST_CAS, "two operations on the word at once");
+	/* Those who add to what they have posted. */
+	acts = (struct rdl_acts){};
+	rdl_store(&l, &acts);
+	wrong(!acts.broken || acts.n, "a value is written beside an operation on the word");
+	rdl_lock_props(&l, RDL_P_VALUE, 7);
+	l.q.dirty = 1;
+	l.q.mode = RDL_MODE_X;
+	acts = (struct rdl_acts){};
+	rdl_pop(&l, &acts);
+	wrong(!acts.broken || acts.n, "a grant is given back beside an operation on the word");
+	rdl_lock_init(&l, RDL_KIND_SPIN, 1, rdl_epoch(1, 0), 2);
 	acts = (struct rdl_acts){};
 	rdl_act_fail(&l, &acts, RDL_ACT_FAIL_HEAD, EAGAIN);
 	wrong(!acts.broken || acts.n || l.nq, "nobody waits, and fails");

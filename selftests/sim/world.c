@@ -264,6 +264,35 @@ static void kinds(struct world *w, u8 wanted)
 	}
 }
 
+/*
+ * Much at a time: what goes wrong only when an owner dies robustly in the middle of a roll-over, while a value is written
+ * and a message late. Seldom met otherwise.
+ */
+static void harsh(struct world *w)
+{
+	struct config *c = &w->cfg;
+	int i;
+
+	for (i = 0; i < c->locks; i++)
+		if (chance(w, 85))
+			w->home.lock[i].props |= RDL_P_ROBUST;
+	if (chance(w, 75)) {
+		c->soft = c->nodes + 1 + rnd(w, 3);
+		c->hard = c->soft + rnd(w, 4);
+		sim_ticket_soft = c->soft;
+		sim_ticket_hard = c->hard;
+	}
+	c->faults = 4 + rnd(w, 40);
+	c->die_pct = rnd(w, 40);
+	c->whole_pct = 20 + rnd(w, 81);
+	c->reset_pct = 20 + rnd(w, 70);
+	c->unseen_pct = rnd(w, 60);
+	c->convert_pct = rnd(w, 70);
+	c->shared_pct = 10 + rnd(w, 80);
+	c->late_pct = rnd(w, 80);
+	c->twice_pct = rnd(w, 40);
+}
+
 /* In the order of what was drawn first, so that a wish changes nothing else before it. */
 static void configure(struct world *w, const struct wish *wish)
 {
@@ -307,10 +336,12 @@ static void configure(struct world *w, const struct wish *wish)
 		c->locks = wish->locks;
 	if (wish->threads)
 		c->threads = wish->threads;
-	if (wish->faults >= 0 && c->faults > wish->faults)
-		c->faults = wish->faults;
 	kinds(w, wish->kind);
 	limits(w);
+	if (chance(w, 15))
+		harsh(w);
+	if (wish->faults >= 0 && c->faults > wish->faults)
+		c->faults = wish->faults;
 }
 
 /* Everybody wants it all the time, and nothing goes wrong. */

@@ -37,7 +37,7 @@ if [ "$NODE" = 0 ]; then
 	sync over 60
 	check "nothing keeps the module" unload_rdlock
 else
-	plan 10
+	plan 14
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
@@ -62,6 +62,18 @@ else
 	diag "$got: $(cat /tmp/wait)"
 	check "who waits is told, too" [ "$got" != 0 ]
 	check "it may come back" wait_for 30 rdlock run t/k -w 5 -- true
+	# Of a lock of kind spin nothing steps before its lease is over; that step is the broken one.
+	: >/tmp/spin
+	holder hold s -k spin >/tmp/spin 2>&1 &
+	spin=$!
+	check "it holds another lock" wait_for 10 grep -q ^held /tmp/spin
+	echo 1 >$fault
+	cable_out
+	wait $spin
+	cable_in
+	check "the owner is told that it lost it" grep -q '^lost EKEYREVOKED' /tmp/spin
+	check "by that step" [ "$(cat $fault)" = 0 ]
+	check "it may come back again" wait_for 30 rdlock run t/k -w 5 -- true
 	sync back 60
 	sync own
 	sync over 60
