@@ -75,8 +75,8 @@ void rdlock_lease_renew(struct rdlock_space *space, u32 hb)
 
 	spin_lock_bh(&space->lock);
 	/*
-	 * Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not. A
-	 * session that was given up (lease_end 0) has no lease any more.
+	 * Only what was sent in this session and is still remembered counts; the numbers wrap, the difference does not.
+	 * A session that was given up (lease_end 0) has no lease any more.
 	 */
 	if (s->up && s->lease_end && s->hb - hb < RDLOCK_NR_HB) {
 		if ((s32)(hb - s->hb_acked) > 0 && !test_bit(hb % RDLOCK_NR_HB, &s->hb_over))

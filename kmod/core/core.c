@@ -72,13 +72,13 @@ int rdl_impossible(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 }
 
 /*
- * RDL_MAX_ACTIONS suffices. The longest step is a REBUILT that ruins a robust lock of kind fair under a node that waits:
- * FAIL_ALL, TAKE of the value, HINT (the one behind has to be told anew), TIMER, TAKE of the value that a parked GRANT
- * brought, SEND_GRANT to the next, for nobody here may have it, and ROLL, since that GRANT carries the only copy: seven.
- * There is no room in it for others: FAIL_ALL leaves nobody to DELIVER to or to draw for, after a claim neither a slot
- * is due nor an asker waits (rdl_check() says so), and ROLL comes once. Every other step has at most five: one TIMER,
- * one of ROLL, CONSISTENT, TAKE or QUERY each at most, and what rdl_turn_go() adds, three of GRANT, ANSWER, DELIVER and
- * operations.
+ * RDL_MAX_ACTIONS suffices. The longest step is a REBUILT that ruins a robust lock of kind fair under a node that
+ * waits: FAIL_ALL, TAKE of the value, HINT (the one behind has to be told anew), TIMER, TAKE of the value that a parked
+ * GRANT brought, SEND_GRANT to the next, for nobody here may have it, and ROLL, since that GRANT carries the only copy:
+ * seven. There is no room in it for others: FAIL_ALL leaves nobody to DELIVER to or to draw for, after a claim neither
+ * a slot is due nor an asker waits (rdl_check() says so), and ROLL comes once. Every other step has at most five: one
+ * TIMER, one of ROLL, CONSISTENT, TAKE or QUERY each at most, and what rdl_turn_go() adds, three of GRANT, ANSWER,
+ * DELIVER and operations.
  */
 struct rdl_action *rdl_act(struct rdl_acts *acts, u8 type)
 {

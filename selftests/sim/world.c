@@ -265,8 +265,8 @@ static void kinds(struct world *w, u8 wanted)
 }
 
 /*
- * Much at a time: what goes wrong only when an owner dies robustly in the middle of a roll-over, while a value is written
- * and a message late. Seldom met otherwise.
+ * Much at a time: what goes wrong only when an owner dies robustly in the middle of a roll-over, while a value is
+ * written and a message late. Seldom met otherwise.
  */
 static void harsh(struct world *w)
 {
