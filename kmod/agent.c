@@ -171,7 +171,7 @@ static void op_is_over(struct rdlock_agent *a, u8 op)
  * done, the core is asked no more, and the node leaves the session as if it had died: the home hands on what it held
  * once its lease is over.
  */
-static void core_is_broken(struct rdlock_agent *a, const struct rdl_acts *acts)
+static void core_is_broken(struct rdlock_agent *a, const struct rdl_event *ev, const struct rdl_acts *acts)
 {
 	u32 types = acts->dropped;
 	unsigned int i;
@@ -183,7 +183,9 @@ static void core_is_broken(struct rdlock_agent *a, const struct rdl_acts *acts)
 	for (i = 0; i < RDL_NR_ACTIONS; i++)
 		if (types & 1U << i && is_post(i))
 			op_is_over(a, i);
-	rdlock_session_doubt(a->space);
+	/* The session that is lost is over. */
+	if (ev->type != RDL_EV_LOSE)
+		rdlock_session_doubt(a->space);
 }
 
 /* The session is over, and with it all that the core may be wrong about. */
@@ -236,8 +238,8 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		err = rdl_step(&a->core, ev, &acts);
 		trace_rdlock_step(a, ev, st, err, acts.n);
 		if (WARN_ON_ONCE(acts.broken) || rdf_fault(RDF_FAULT_core_broken)) {
-			core_is_broken(a, &acts);
-			return;
+			core_is_broken(a, ev, &acts);
+			goto out_refused;
 		}
 		if (err) {
 			rdlock_stat_inc(a->space, bad_msg);
@@ -246,7 +248,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 				op_is_over(a, ev->op);
 				rdlock_session_doubt(a->space);
 			}
-			return;
+			goto out_refused;
 		}
 		for (i = 0; i < acts.n; i++)
 			perform(a, &acts, &acts.a[i], ev, value, refused, &n);
@@ -271,6 +273,10 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 	/* Closing waits for idleness; a stale read of opens only costs a look by the work. */
 	if (!READ_ONCE(a->opens) && rdl_idle(&a->core))
 		rdlock_agent_kick(a);
+out_refused:
+	/* Were there some left, their ends would not be told any more. */
+	while (n)
+		op_is_over(a, refused[--n]);
 }
 
 static enum hrtimer_restart agent_timer(struct hrtimer *t)

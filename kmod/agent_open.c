@@ -316,8 +316,11 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		 * A fresh start: nothing is in flight (the old link is dead before a new one comes up) and nothing is
 		 * held. Waiters that stayed in the queue are told to the new core by REJOIN.
 		 */
-		u32 nq = a->core.nq;
+		struct list_head *pos;
+		u32 nq = 0;
 
+		list_for_each(pos, &a->queue)
+			nq++;
 		rdl_lock_init(&a->core, rep.o.kind, space->node, ev.epoch,
 			      min_t(unsigned int, rdlock_budget, U16_MAX));
 		rdl_lock_props(&a->core, rep.o.props, rdl_slot_seed(a->table, a->slot));

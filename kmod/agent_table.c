@@ -194,19 +194,18 @@ int rdlock_agent_open(struct rdlock_space *space, const void *key, u32 len, stru
 	if (!a->registered && !rdlock_agent_has_live(a))
 		a->exact = false;
 	if (a->exact && !rdlock_agent_fits(a, &o->ask))
-		err = a->opens ? -EINVAL : -EBUSY;
+		err = list_empty(&a->handles) ? -EBUSY : -EINVAL;
 	else
 		list_add_tail(&o->list, &a->openers);
 	spin_unlock_bh(&a->lock);
 	if (err == -EBUSY) {
-		/* Nobody has it open, but the home has not been told yet. */
+		/* Nobody has it open, whoever is about to, but the home has not been told yet. */
 		rdlock_agent_get(a);
 		o->agent = a;
 	}
 	if (err)
 		goto out_unlock;
-	if (!a->opens++)
-		wake_up_all(&a->wq);	/* those who hoped that it goes */
+	a->opens++;
 	rdlock_agent_get(a);
 	o->agent = a;
 	rdlock_agent_kick(a);

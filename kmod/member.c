@@ -23,6 +23,7 @@
 
 #define EVICT_NS	((u64)RDLOCK_EVICT_MS * NSEC_PER_MSEC)
 #define RIGHTS_BATCH	64
+#define STRANGERS_OF_NODE 16	/* 0.5 s apart at first, gone after 4 s without a HELLO */
 #define STRANGERS_MORE	64	/* than there may be nodes: links that are being given up, of those that come again */
 #define LIVE_NS		(3ull * RDLOCK_HB_MS * NSEC_PER_MSEC)
 
@@ -391,15 +392,18 @@ static void dead_work(struct work_struct *work)
 	wake_up_all(&home->peers_wq);
 }
 
-/* Links of nobody yet. A node has at most one, and anybody who reaches the port can make some. */
-static unsigned int strangers(struct rdlock_home *home)
+/*
+ * Links of nobody yet, of @node, or -1: of all. A node has one at a time and perhaps some that it has given up, but
+ * anybody who reaches the port can make more.
+ */
+static unsigned int strangers(struct rdlock_home *home, int node)
 {
 	struct rdlock_peer *peer;
 	unsigned int n = 0;
 
 	lockdep_assert_held(&home->lock);
 	list_for_each_entry(peer, &home->peers, list)
-		n += !peer->member;
+		n += !peer->member && (node < 0 || peer->node == node);
 	return n;
 }
 
@@ -429,7 +433,9 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	spin_lock_bh(&home->lock);
 	m = home->member[node];
 	/* A member that comes back is known by its incarnation, and must not be kept out by others. */
-	room = (m && m->inc == peer->inc) || strangers(home) < home->space->max_nodes + STRANGERS_MORE;
+	room = strangers(home, node) < STRANGERS_OF_NODE &&
+	       ((m && m->inc == peer->inc && !m->closed) ||
+		strangers(home, -1) < home->space->max_nodes + STRANGERS_MORE);
 	if (room)
 		list_add_tail(&peer->list, &home->peers);
 	spin_unlock_bh(&home->lock);

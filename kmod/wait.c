@@ -94,14 +94,17 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 			break;
 		}
 		if (a->registered) {
-			if (rdlock_agent_fits(a, &o->ask))
+			if (rdlock_agent_fits(a, &o->ask)) {
 				list_add_tail(&l->all, &a->handles);
-			else
+				wake_up_all(&a->wq);	/* those who hope that it goes */
+			} else {
 				/* It may have been opened only so that its close could be told. */
-				err = rdlock_agent_has_live(a) ? -EINVAL : -EBUSY;
+				err = list_empty(&a->handles) ? -EBUSY : -EINVAL;
+			}
 			break;
 		}
-		err = o->err;
+		/* The home's word, and ours is -EBUSY. */
+		err = o->err == -EBUSY ? -EPROTO : o->err;
 		if (err)
 			break;
 		/* The session was lost again. */
@@ -112,16 +115,16 @@ static int wait_registered(struct rdlock *l, struct rdlock_opener *o, ktime_t de
 	return err;
 }
 
-/* Does nothing of what it was bind anybody any more? Or has somebody opened it as it was. */
+/* Does nothing of what it was bind anybody any more? Or has somebody opened it as it was. A stale look is repeated. */
 static bool agent_is_left(void *arg)
 {
 	struct rdlock_agent *a = arg;
 
-	return READ_ONCE(a->dead) || !READ_ONCE(a->registered) || READ_ONCE(a->opens) ||
+	return READ_ONCE(a->dead) || !READ_ONCE(a->registered) || !list_empty_careful(&a->handles) ||
 	       rdlock_space_is_stopping(a->space);
 }
 
-/* A lock that everybody has closed is another one as soon as the home knows. */
+/* A lock that everybody has closed is another one as soon as the home knows: until then -EBUSY. */
 static int open_agent(struct rdlock_space *space, const void *key, u32 len, struct rdlock_opener *o, ktime_t deadline,
 		      bool interruptible)
 {
