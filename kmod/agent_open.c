@@ -204,7 +204,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		struct rdl_msg h;
 		struct rdl_msg_opened o;
 	} rep;
-	bool exact, had = false, moved = false, stale;
+	bool exact, probe, had = false, moved = false, stale;
 	struct rdlock_space *space = a->space;
 	struct rdlock_opener *opener;
 	struct rdlock_props ask;
@@ -219,10 +219,15 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	spin_lock_bh(&a->lock);
 	opener = agent_opener(a);
 	exact = a->exact;
-	if (!exact && opener)
+	/*
+	 * An OPEN or CLOSE of an earlier session may have been lost. If the home still has us for what the key was then, it
+	 * would refuse anything else: that goes first.
+	 */
+	probe = a->unsure && a->session != READ_ONCE(space->session.no);
+	if (!exact && opener && !probe)
 		a->ask = opener->ask;
 	else if (!exact)
-		/* Only to close it: as it is there, robust or not. */
+		/* Only to close it, or see it: as it is there, robust or not. */
 		a->ask = (struct rdlock_props){ .flags = RDLOCK_OPEN_EXISTING };
 	ask = a->ask;
 	put_ask(&req.o, &ask, exact);
@@ -293,6 +298,9 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	spin_lock_bh(&a->lock);
 	if (err) {
 		next = agent_refused(a, &ask, exact, err);
+		/* Not that there is none: then nobody has been told anything. */
+		if (probe && err != -ENOENT && next == AGENT_NOW)
+			next = AGENT_LATER;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
 		wake_up_all(&a->wq);

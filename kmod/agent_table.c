@@ -150,7 +150,7 @@ static int agent_publish(struct rdlock_agent *a)
 	lockdep_assert_held(&space->agents_mutex);
 	err = rhashtable_insert_fast(&space->agents, &a->hnode, agent_params);
 	if (err)
-		return err;
+		return err == -EBUSY ? -ENOMEM : err;	/* that is the word for something else here */
 	rdlock_space_ref(space);
 	list_add_tail(&a->list, &space->agent_list);
 	return 0;

@@ -393,17 +393,17 @@ static void dead_work(struct work_struct *work)
 }
 
 /*
- * Links of nobody yet, of @node, or -1: of all. A node has one at a time and perhaps some that it has given up, but
- * anybody who reaches the port can make more.
+ * Links of nobody yet, of incarnation @inc, or 0: of all. A node has one at a time and perhaps some that it has given
+ * up, but anybody who reaches the port can make more.
  */
-static unsigned int strangers(struct rdlock_home *home, int node)
+static unsigned int strangers(struct rdlock_home *home, u32 inc)
 {
 	struct rdlock_peer *peer;
 	unsigned int n = 0;
 
 	lockdep_assert_held(&home->lock);
 	list_for_each_entry(peer, &home->peers, list)
-		n += !peer->member && (node < 0 || peer->node == node);
+		n += !peer->member && (!inc || peer->inc == inc);
 	return n;
 }
 
@@ -432,10 +432,10 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
 	m = home->member[node];
-	/* A member that comes back is known by its incarnation, and must not be kept out by others. */
-	room = strangers(home, node) < STRANGERS_OF_NODE &&
+	/* A member that comes back is known by its incarnation, and must not be kept out by others, who do not know it. */
+	room = strangers(home, peer->inc) < STRANGERS_OF_NODE &&
 	       ((m && m->inc == peer->inc && !m->closed) ||
-		strangers(home, -1) < home->space->max_nodes + STRANGERS_MORE);
+		strangers(home, 0) < home->space->max_nodes + STRANGERS_MORE);
 	if (room)
 		list_add_tail(&peer->list, &home->peers);
 	spin_unlock_bh(&home->lock);

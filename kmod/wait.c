@@ -298,12 +298,15 @@ void rdlock_handle_close(struct rdlock *l)
 	handle_withdraw(l, WITHDRAW_CLOSE);
 	/* A function that runs just now may acquire again: refused from here on. */
 	WRITE_ONCE(l->state, RDLOCK_FD_REVOKED);
-	list_del_init(&l->all);
 	spin_unlock_bh(&a->lock);
 	/* After fn is NULL nobody queues the work again, after REVOKED nobody starts the timer. */
 	hrtimer_cancel(&l->timer);
 	if (cancel_work_sync(&l->work))
 		rdlock_agent_put(a);
+	/* Not before: its function may open the same key, and wait for nobody to have it open but us, who wait for it. */
+	spin_lock_bh(&a->lock);
+	list_del_init(&l->all);
+	spin_unlock_bh(&a->lock);
 	rdlock_agent_close(a);
 	rdlock_block_free(l->staged);
 	kfree(l);

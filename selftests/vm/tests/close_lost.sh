@@ -30,7 +30,7 @@ if [ "$NODE" = 0 ]; then
 	sync left
 	check "nothing keeps the module" unload_rdlock
 else
-	plan 13
+	plan 18
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
@@ -52,6 +52,26 @@ else
 	sync closed
 	sync seen
 	check "nothing is left of it" wait_for 3 agent_gone dark
+
+	# The same, and somebody wants it as another lock before the home has heard of the close.
+	: >/tmp/open
+	holder open anew -k fair >/tmp/open 2>&1 &
+	open=$!
+	check "another key is open" wait_for 10 grep -q '^open' /tmp/open
+	netem on "loss 100%"
+	kill -9 $open
+	wait $open
+	check "it is closed" not_open anew
+	: >/tmp/open
+	holder open anew -k mcs -w 30000 >/tmp/open 2>&1 &
+	open=$!
+	check "the link breaks" wait_for 5 state suspect
+	netem off
+	check "the session goes on" wait_for 10 state ready
+	check "it is open as another lock" wait_for 10 grep -q '^open' /tmp/open
+	diag "$(cat /tmp/open)"
+	kill -9 $open
+	wait $open
 
 	# The answer to the OPEN does not come in time, and the opener does not wait for another.
 	echo 3000 >$fault/recv_hold_ms
