@@ -231,6 +231,7 @@ static void state_diff(const struct state *want, const struct state *got)
 static bool state_settles(const struct state *want, struct state *got)
 {
 	uint64_t end = in_ms(state_patience_ms);
+	unsigned int pause = 20000;
 
 	for (;;) {
 		state_get(got);
@@ -238,7 +239,9 @@ static bool state_settles(const struct state *want, struct state *got)
 			return true;
 		if (now_ns() >= end)
 			return false;
-		sleep_us(20000);
+		/* A look costs the debug kernel as much as a short pause does. */
+		sleep_us(pause);
+		pause = pause < 160000 ? 2 * pause : pause;
 	}
 }
 
