@@ -136,17 +136,18 @@ vm() { vmctl vm "$1" "$2" >/dev/null; }
 # --- waiting -------------------------------------------------------------
 
 # wait_for SECONDS COMMAND...: until it succeeds. Only patience: what must not take
-# longer is measured.
+# longer is measured. Where a look costs more, there are fewer.
 wait_for()
 {
-	local now end
+	local now end pause=30000
 	read -r now _ </proc/uptime
 	end=$((${now%.*} + $1 * PATIENCE + 1))
 	shift
 	until "$@"; do
 		read -r now _ </proc/uptime
 		[ "${now%.*}" -lt $end ] || return 1
-		usleep 30000
+		usleep $pause
+		[ $pause -ge $((30000 * PATIENCE)) ] || pause=$((pause * 2))
 	done
 }
 
@@ -387,14 +388,11 @@ loads_of()
 	sync end
 }
 
+# at_least MINIMUM N
+at_least() { if [ "$2" -ge "$1" ]; then echo "$2"; else echo "$1"; fi; }
+
 # Few would hit nobody in the act.
-kills_of()
-{
-	local kills
-	kills=$(scaled "$1")
-	[ "$kills" -ge 40 ] || kills=40
-	echo "$kills"
-}
+kills_of() { at_least 40 "$(scaled "$1")"; }
 
 # killstorm KIND KEY KILLS: five points on each node
 killstorm()

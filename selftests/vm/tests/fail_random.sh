@@ -8,7 +8,8 @@
 # shellcheck shell=sh disable=SC1091,SC3043
 . /vm/lib.sh
 
-seconds=$((10 + $(scaled 200)))
+# Fewer would not be sure to hit a caller.
+seconds=$((10 + $(at_least 10 "$(scaled 200)")))
 peer=$((1 - NODE))
 fault=/sys/kernel/debug
 locks=/sys/kernel/debug/rdlock/t/locks

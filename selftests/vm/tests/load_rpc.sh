@@ -14,7 +14,7 @@ loads()
 {
 	exclusion "$1" "$1" "$(scaled 1200)"
 	bad_network "$1" "net$1" "$(scaled 800)"
-	killstorm "$1" "kill$1" "$(scaled 500)"
+	killstorm "$1" "kill$1" "$(at_least 25 "$(scaled 500)")"
 }
 
 in_turn loads

@@ -8,7 +8,7 @@
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 
-locks=$(scaled 10000)
+locks=$(at_least 500 "$(scaled 10000)")
 inc() { rdlock space show t | sed -n 's/^incarn. *//p'; }
 agents() { grep -c '^agent' /sys/kernel/debug/rdlock/t/locks; }
 keys() { grep -c '^lock d' /sys/kernel/debug/rdlock/t/locks; }
