@@ -5,6 +5,8 @@
  *   vmctl [-t SECONDS] VERB [ARGUMENT...]
  *   vmctl now                               CLOCK_MONOTONIC in nanoseconds
  *   vmctl seed FILE                         its bytes into the kernel's random numbers
+ *   vmctl tar FOLDER SUFFIX >FILE           files of debugfs, which have no size until they are read; nothing if
+ *                                           there are none
  *
  * One request is a line "ID VERB ARGUMENT..." on the second virtio port, one
  * answer a line "ID ok|wait|no [TEXT]". Arguments are %-escaped. "wait" means
@@ -15,8 +17,10 @@
  * Exit status: 0 ok, 1 no, 2 usage or channel trouble, 3 time is up.
  */
 
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/random.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -25,6 +29,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -167,13 +172,83 @@ static void seed(const char *path)
 	close(fd);
 }
 
+static const char *tar_suffix;
+static size_t tar_skip;
+
+/* The head of a file in a tar, of the ustar format. */
+static void tar_head(char head[512], const char *name, size_t size)
+{
+	const char *cut = strlen(name) > 100 ? strchr(name + strlen(name) - 101, '/') : NULL;
+	unsigned int sum = 0;
+
+	if (strlen(name) > 100 && (!cut || cut - name > 155))
+		die(name);
+	memset(head, 0, 512);
+	if (cut)
+		memcpy(head + 345, name, cut - name);
+	name = cut ? cut + 1 : name;
+	memcpy(head, name, strlen(name));
+	sprintf(head + 100, "%07o", 0600);
+	sprintf(head + 108, "%07o", 0);
+	sprintf(head + 116, "%07o", 0);
+	sprintf(head + 124, "%011zo", size);
+	sprintf(head + 136, "%011o", 0);
+	memset(head + 148, ' ', 8);
+	head[156] = '0';
+	memcpy(head + 257, "ustar\00000", 8);
+	for (int i = 0; i < 512; i++)
+		sum += (unsigned char)head[i];
+	sprintf(head + 148, "%06o", sum);
+}
+
+static int tar_file(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	static char data[1 << 20];
+	size_t len = strlen(path), size = 0;
+	char head[512];
+	ssize_t got;
+	int fd;
+
+	(void)st;
+	(void)where;
+	if (type != FTW_F || len < strlen(tar_suffix) || strcmp(path + len - strlen(tar_suffix), tar_suffix))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die(path);
+	while ((got = read(fd, data + size, sizeof(data) - 512 - size)) > 0)
+		size += got;
+	if (got < 0 || size == sizeof(data) - 512)
+		die(path);
+	close(fd);
+	tar_head(head, path + tar_skip, size);
+	memset(data + size, 0, 512);
+	if (fwrite(head, sizeof(head), 1, stdout) != 1 ||
+	    (size && fwrite(data, (size + 511) / 512 * 512, 1, stdout) != 1))
+		die("tar");
+	return 0;
+}
+
+static int tar(const char *folder, const char *suffix)
+{
+	static const char end[1024];
+
+	tar_suffix = suffix;
+	tar_skip = strlen(folder) + 1;
+	if (nftw(folder, tar_file, 16, FTW_PHYS) || (ftell(stdout) && fwrite(end, sizeof(end), 1, stdout) != 1) ||
+	    fflush(stdout))
+		die(folder);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char request[LINE], answer[LINE];
 	unsigned long long deadline;
 	double seconds = 0;
 	int i = 1, kind, silent = 0;
-	unsigned int pause_us = 2000;
+	unsigned int pause_us = 2000, longest_us = 30000;
+	const char *patience = getenv("PATIENCE");
 	size_t n = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "now")) {
@@ -184,6 +259,8 @@ int main(int argc, char **argv)
 		seed(argv[2]);
 		return 0;
 	}
+	if (argc == 4 && !strcmp(argv[1], "tar"))
+		return tar(argv[2], argv[3]);
 	if (argc > 3 && !strcmp(argv[1], "-t")) {
 		seconds = atof(argv[2]);
 		i = 3;
@@ -198,6 +275,9 @@ int main(int argc, char **argv)
 		n += escape(request + n, sizeof(request) - n - 4, argv[i]);
 	}
 
+	/* On a slow kernel questions are dear. */
+	if (patience && atoi(patience) > 1)
+		longest_us *= atoi(patience);
 	deadline = now_ns() + (unsigned long long)(seconds * 1e9);
 	/* "meet NAME" is for us: to arrive there, and to wait until all have. */
 	if (!strncmp(request, "meet ", 5)) {
@@ -218,7 +298,7 @@ int main(int argc, char **argv)
 		if (now_ns() >= deadline)
 			return 3;
 		usleep(pause_us);
-		pause_us = pause_us < 15000 ? 2 * pause_us : 30000;
+		pause_us = 2 * pause_us < longest_us ? 2 * pause_us : longest_us;
 	}
 	if (silent)
 		answer[0] = 0;
