@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What several nodes that want a fair lock cost together, path by path, counted by the modules themselves
 # vms: 3
+# load: idle
 # timeout: 600
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091,SC3043
@@ -25,14 +26,11 @@ options=	# of the holders
 users=0		# that this node had in this story
 first=1		# the oldest that is still there
 
-stat() { sed -n "s/^$1 //p" /tmp/stats; }
-
-# atomics, reads, writes, grants, hints, probes, queries
+# atomics, reads, writes, grants, hints, probes, queries: one program for it all, the debug kernel is slow in starting them
 counted()
 {
-	cat $stats >/tmp/stats
-	echo "$(($(stat lock_cas) + $(stat lock_faa))) $(stat lock_read) $(stat lock_write) $(stat sent_grant)" \
-		"$(stat sent_hint) $(stat sent_probe) $(stat query)"
+	awk '{ n[$1] = $2 } END { print n["lock_cas"] + n["lock_faa"], n["lock_read"], n["lock_write"], n["sent_grant"],
+		n["sent_hint"], n["sent_probe"], n["query"] }' $stats
 }
 
 said() { grep -q "^$2" "/tmp/$key.$1"; }
@@ -168,8 +166,8 @@ tell()
 # What the home and the openers do to recover a lock, and nothing else: its owner, of a robust one, is killed.
 recovery_counted()
 {
-	cat $stats >/tmp/stats
-	echo "$(stat recovery) $(stat home_atomic) $(stat sent_freeze) $(stat sent_claim) $(stat sent_rebuilt)"
+	awk '{ n[$1] = $2 } END { print n["recovery"], n["home_atomic"], n["sent_freeze"], n["sent_claim"],
+		n["sent_rebuilt"] }' $stats
 }
 recovered() { [ "$(recovery_counted | cut -d ' ' -f 1)" = "$1" ]; }
 recovery_costs()
