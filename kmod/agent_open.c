@@ -220,8 +220,8 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	opener = agent_opener(a);
 	exact = a->exact;
 	/*
-	 * An OPEN or CLOSE of an earlier session may have been lost. If the home still has us for what the key was then, it
-	 * would refuse anything else: that goes first.
+	 * An OPEN or CLOSE of an earlier session may have been lost. If the home still has us for what the key was
+	 * then, it would refuse anything else: that goes first.
 	 */
 	probe = a->unsure && a->session != READ_ONCE(space->session.no);
 	if (!exact && opener && !probe)

@@ -432,7 +432,7 @@ int rdlock_member_request(void *ctx, const struct rdf_hello *hello, struct rdf_l
 	INIT_DELAYED_WORK(&peer->hello_work, hello_work);
 	spin_lock_bh(&home->lock);
 	m = home->member[node];
-	/* A member that comes back is known by its incarnation, and must not be kept out by others, who do not know it. */
+	/* A member that comes back is known by its incarnation. Others, who do not know it, must not keep it out. */
 	room = strangers(home, peer->inc) < STRANGERS_OF_NODE &&
 	       ((m && m->inc == peer->inc && !m->closed) ||
 		strangers(home, 0) < home->space->max_nodes + STRANGERS_MORE);

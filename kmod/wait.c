@@ -303,7 +303,7 @@ void rdlock_handle_close(struct rdlock *l)
 	hrtimer_cancel(&l->timer);
 	if (cancel_work_sync(&l->work))
 		rdlock_agent_put(a);
-	/* Not before: its function may open the same key, and wait for nobody to have it open but us, who wait for it. */
+	/* Not before: its function may open the key, too, and wait until nobody has it open, while we wait for it. */
 	spin_lock_bh(&a->lock);
 	list_del_init(&l->all);
 	spin_unlock_bh(&a->lock);

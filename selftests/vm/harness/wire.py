@@ -7,6 +7,8 @@ import random
 import selectors
 import socket
 
+from .qemu import LOST_KICKS
+
 SO_RCVBUFFORCE = 33
 
 
@@ -41,7 +43,8 @@ class Wire:
         else:
             back = f"socket,id=n0,mcast={self.group},localaddr=127.0.0.1"
         # The guest gives itself an address of its own: one snapshot serves all nodes.
-        return ["-netdev", back, "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:77:00:fe,romfile="]
+        return ["-netdev", back, "-device",
+                f"virtio-net-pci,netdev=n0,mac=52:54:00:77:00:fe,romfile=,{LOST_KICKS}"]
 
     def fds(self, node):
         return [self.socks[node].fileno()] if self.socks else []
