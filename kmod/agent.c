@@ -435,12 +435,11 @@ void rdlock_agent_revoke(struct rdlock_agent *a, int err)
 	a->ask = (struct rdlock_props){};
 }
 
-void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
+static void lose_grants(struct rdlock_agent *a, int err)
 {
 	struct rdl_event ev = { .type = RDL_EV_LOSE };
-	struct rdlock *l, *n;
 
-	spin_lock_bh(&a->lock);
+	lockdep_assert_held(&a->lock);
 	if (a->registered || a->broken) {
 		a->registered = false;
 		rdlock_agent_drop_slot(a);
@@ -448,6 +447,21 @@ void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
 	}
 	if (a->broken)
 		core_is_mended(a, err);
+}
+
+void rdlock_agent_lose_grants(struct rdlock_agent *a, void *err)
+{
+	spin_lock_bh(&a->lock);
+	lose_grants(a, *(int *)err);
+	spin_unlock_bh(&a->lock);
+}
+
+void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all)
+{
+	struct rdlock *l, *n;
+
+	spin_lock_bh(&a->lock);
+	lose_grants(a, err);
 	if (a->unsure) {
 		/* The home evicted us, or is another one: now it certainly does not know us. */
 		a->unsure = false;

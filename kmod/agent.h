@@ -214,6 +214,8 @@ void rdlock_agent_lease(struct rdlock_agent *a);
  * away, or came back as another instance) every handle is revoked and every waiter fails.
  */
 void rdlock_agent_lose(struct rdlock_agent *a, int err, bool all);
+/* Before it, and for all agents before the first of it: what is held only; @err points to an int. */
+void rdlock_agent_lose_grants(struct rdlock_agent *a, void *err);
 
 /* RCU lookup by the home's address; a reference or NULL. */
 struct rdlock_agent *rdlock_agent_by_slot(struct rdlock_space *space, u32 table, u32 slot);

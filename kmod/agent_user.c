@@ -148,7 +148,9 @@ void rdlock_agent_head(const struct rdlock_agent *a, struct rdl_event *ev)
 	lockdep_assert_held(&a->lock);
 	ev->head = RDL_MODE_NL;
 	ev->run = 0;
-	if (a->core.kind != RDL_KIND_FAIR)
+	/* There may be very many, and who goes when the session is lost is not to be kept waiting by them. */
+	if (a->core.kind != RDL_KIND_FAIR || ev->type == RDL_EV_LOSE ||
+	    (ev->type == RDL_EV_CANCEL && a->core.st == RDL_ST_LOST))
 		return;
 	list_for_each_entry(l, &a->queue, node) {
 		if (ev->head == RDL_MODE_NL)

@@ -458,12 +458,14 @@ static void up_work(struct work_struct *work)
 	struct rdlock_session *s = container_of(work, struct rdlock_session, up_work);
 	struct rdlock_space *space = container_of(s, struct rdlock_space, session);
 	bool other, unknown = true;
+	int code = -EKEYREVOKED;
 
 	spin_lock_bh(&space->lock);
 	other = s->other_instance;
 	spin_unlock_bh(&space->lock);
 	if (other) {
 		/* Until it is over no agent opens its lock in the new instance. */
+		rdlock_agents_each(space, rdlock_agent_lose_grants, &code);
 		rdlock_agents_each(space, agent_revoke, NULL);
 		spin_lock_bh(&space->lock);
 		s->other_instance = false;
@@ -504,6 +506,8 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	/* Now, not after the agents: by then there may be a new session, whose requests nobody would make again. */
 	rdlock_session_calls_fail(space, -ENOTCONN);
 	spin_unlock_bh(&space->lock);
+	/* Who holds a lock hears of it first: the home will soon give it to others, however many wait here. */
+	rdlock_agents_each(space, rdlock_agent_lose_grants, &code);
 	rdlock_agents_each(space, agent_lost, &code);
 	spin_lock_bh(&space->lock);
 	s->losing = false;

@@ -428,6 +428,7 @@ static void space_down(struct rdlock_space *space, int err, bool polite)
 		rdf_link_kill(space->session.link, err);
 	}
 	spin_unlock_bh(&space->lock);
+	rdlock_agents_each(space, rdlock_agent_lose_grants, &arg.err);
 	rdlock_agents_each(space, agent_end, &arg);
 	rdlock_session_stop(space, polite);
 	if (space->home)
