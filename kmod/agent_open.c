@@ -223,7 +223,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	 * An OPEN or CLOSE of an earlier session may have been lost. If the home still has us for what the key was
 	 * then, it would refuse anything else: that goes first.
 	 */
-	probe = a->unsure && a->session != READ_ONCE(space->session.no);
+	probe = a->unsure && a->session != READ_ONCE(space->session.no) && list_empty(&a->handles);
 	if (!exact && opener && !probe)
 		a->ask = opener->ask;
 	else if (!exact)
@@ -297,9 +297,9 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 
 	spin_lock_bh(&a->lock);
 	if (err) {
-		next = agent_refused(a, &ask, exact, err);
-		/* Not that there is none: then nobody has been told anything. */
-		if (probe && err != -ENOENT && next == AGENT_NOW)
+		/* What was asked to see what is there was asked for all. That there is nothing is no refusal. */
+		next = agent_refused(a, &ask, exact || (probe && err != -ENOENT), err);
+		if (probe && !exact && err != -ENOENT && next == AGENT_NOW)
 			next = AGENT_LATER;
 		spin_unlock_bh(&a->lock);
 		mutex_unlock(&space->agents_mutex);
