@@ -248,7 +248,7 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 	spin_unlock_bh(&a->lock);
 
 	rdlock_session_opening(space, 1);
-	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), true, &no);
+	err = rdlock_session_call(space, &req.h, sizeof(req), &rep, sizeof(rep), NULL, &no);
 	if (err == -EAGAIN || err == -ENOTCONN || err == -ETIMEDOUT) {
 		rdlock_session_opening(space, -1);
 		if (err != -EAGAIN && no)

@@ -356,7 +356,7 @@ RDLOCK_EXPORT(rdlock_valid);
  * @deadline: CLOCK_MONOTONIC
  *
  * Context: process, sleeps, killable. Return: counter or ERR_PTR: -ENOENT, -EEXIST (another number of cells), -ENOSPC,
- * -EHOSTUNREACH, -EINVAL.
+ * -EHOSTUNREACH, -ETIMEDOUT, -ERESTARTSYS, -EINVAL.
  */
 struct rdlock_counter *rdlock_counter_open(struct rdlock_space *space, const void *key, size_t len, u32 cells,
 					   ktime_t deadline)
@@ -403,8 +403,8 @@ RDLOCK_EXPORT(rdlock_counter_cells);
  * @old: the value before
  *
  * Context: process, sleeps, killable.
- * Return: 0; -EREMOTEIO it may or may not have happened, and is never repeated; -ERANGE; -EHOSTUNREACH, -ERESTARTSYS it
- * did not happen; -EKEYREVOKED the space was created anew since.
+ * Return: 0; -EREMOTEIO it may or may not have happened, and is never repeated; -ERANGE; -EHOSTUNREACH, -ETIMEDOUT,
+ * -ERESTARTSYS it did not happen; -EKEYREVOKED the space was created anew since.
  */
 int rdlock_counter_add(struct rdlock_counter *counter, u32 cell, u64 addend, ktime_t deadline, u64 *old)
 {

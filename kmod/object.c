@@ -8,8 +8,10 @@
 #include <linux/completion.h>
 #include <linux/errno.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
 
 #include "object.h"
 #include "session.h"
@@ -23,7 +25,9 @@
  * @key: fixed
  * @key_len: fixed
  * @cells: fixed once opened
- * @mutex: protects the rest; serialises asking the home
+ * @wq: woken when @asking ends
+ * @lock: protects the rest
+ * @asking: one of the callers asks the home, the others wait for what it hears
  * @instance: of the space when it was opened: the cells of another instance are other cells
  * @session: number of the session that @addr belongs to
  * @addr: of cell 0
@@ -33,7 +37,9 @@ struct rdlock_counter {
 	u8 key[RDLOCK_NAME_MAX];
 	u32 key_len;
 	u32 cells;
-	struct mutex mutex;
+	wait_queue_head_t wq;
+	spinlock_t lock;
+	bool asking;
 	u64 instance;
 	u32 session;
 	struct rdf_addr addr;
@@ -64,8 +70,18 @@ static void counter_op_done(struct rdf_op *op)
 	kref_put(&c->ref, counter_op_free);
 }
 
+static bool caller_is_late(const struct rdlock_caller *caller)
+{
+	return caller->deadline != KTIME_MAX && ktime_compare(ktime_get(), caller->deadline) >= 0;
+}
+
+static bool caller_has_signal(const struct rdlock_caller *caller)
+{
+	return signal_pending_state(caller->interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE, current);
+}
+
 /* Ask the home where the cells are. -ENOTCONN, -ETIMEDOUT: may be asked again. */
-static int counter_register(struct rdlock_counter *c, u32 cells)
+static int counter_register(struct rdlock_counter *c, u32 cells, const struct rdlock_caller *caller)
 {
 	struct {
 		struct rdl_msg h;
@@ -79,55 +95,94 @@ static int counter_register(struct rdlock_counter *c, u32 cells)
 	u32 no;
 	int err;
 
-	lockdep_assert_held(&c->mutex);
 	req.o.obj = RDL_OBJ_COUNTER;
 	req.o.key_len = c->key_len;
 	req.o.cells = cpu_to_le32(cells);
 	memcpy(req.o.key, c->key, sizeof(req.o.key));
 	instance = READ_ONCE(c->space->instance);
-	if (c->instance && c->instance != instance)
-		return -EKEYREVOKED;
-	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), false, &no);
+	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), caller, &no);
 	if (err)
 		return err == -EAGAIN ? -ENOTCONN : err;
 	/* The answer may be of a newer instance than the one we looked at: ask again, and see that it is. */
 	if (READ_ONCE(c->space->instance) != instance)
 		return -ENOTCONN;
-	c->cells = le32_to_cpu(rep.o.cells);
+	spin_lock(&c->lock);
+	if (!c->instance)
+		c->cells = le32_to_cpu(rep.o.cells);
 	c->addr.addr = le64_to_cpu(rep.o.addr);
 	c->addr.rkey = le32_to_cpu(rep.o.rkey);
 	c->session = no;
 	c->instance = instance;
+	spin_unlock(&c->lock);
 	return 0;
 }
 
-/* The address of a cell in the session that stands now, asking the home until @deadline if need be. */
-static int counter_address(struct rdlock_counter *c, u32 cells, ktime_t deadline, bool interruptible,
+static bool nobody_asks(void *arg)
+{
+	struct rdlock_counter *c = arg;
+
+	return !READ_ONCE(c->asking);
+}
+
+/*
+ * The address of a cell in the session that stands now. When it is not known one caller asks the home: the others wait
+ * for that, each as long as it likes, and go on with what it heard or ask themselves.
+ */
+static int counter_look_up(struct rdlock_counter *c, u32 cells, const struct rdlock_caller *caller,
+			   struct rdf_addr *addr, u32 *session)
+{
+	bool known, mine = false;
+	int err;
+
+	for (;;) {
+		spin_lock(&c->lock);
+		if (c->instance && c->instance != READ_ONCE(c->space->instance)) {
+			spin_unlock(&c->lock);
+			return -EKEYREVOKED;
+		}
+		known = c->instance && c->session == READ_ONCE(c->space->session.no);
+		*addr = c->addr;
+		*session = c->session;
+		if (!known && !c->asking) {
+			WRITE_ONCE(c->asking, true);
+			mine = true;
+		}
+		spin_unlock(&c->lock);
+		if (known)
+			return 0;
+		if (mine)
+			break;
+		err = rdlock_sleep_until(&c->wq, nobody_asks, c, caller->deadline, caller->interruptible);
+		if (err)
+			return err;
+	}
+
+	err = counter_register(c, cells, caller);
+	spin_lock(&c->lock);
+	*addr = c->addr;
+	*session = c->session;
+	WRITE_ONCE(c->asking, false);
+	spin_unlock(&c->lock);
+	wake_up_all(&c->wq);
+	return err;
+}
+
+/* The same until the deadline, whatever happens to the session. */
+static int counter_address(struct rdlock_counter *c, u32 cells, const struct rdlock_caller *caller,
 			   struct rdf_addr *addr, u32 *session)
 {
 	int err;
 
 	for (;;) {
-		err = rdlock_session_wait_up(c->space, deadline, interruptible);
+		err = rdlock_session_wait_up(c->space, caller->deadline, caller->interruptible);
 		if (err)
 			return err;
-		if (interruptible)
-			err = mutex_lock_interruptible(&c->mutex);
-		else
-			err = mutex_lock_killable(&c->mutex);
-		if (err)
-			return -ERESTARTSYS;
-		err = 0;
-		if (!c->instance || c->session != READ_ONCE(c->space->session.no))
-			err = counter_register(c, cells);
-		*addr = c->addr;
-		*session = c->session;
-		mutex_unlock(&c->mutex);
+		err = counter_look_up(c, cells, caller, addr, session);
 		if (err != -ENOTCONN && err != -ETIMEDOUT)
 			return err;
-		if (deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
-			return -EHOSTUNREACH;
-		if (signal_pending_state(interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE, current))
+		if (caller_is_late(caller))
+			return rdlock_timeout_error(c->space);
+		if (caller_has_signal(caller))
 			return -ERESTARTSYS;
 		/* The link has just gone, which the session learns in a moment. */
 		schedule_timeout_killable(1);
@@ -137,6 +192,7 @@ static int counter_address(struct rdlock_counter *c, u32 cells, ktime_t deadline
 struct rdlock_counter *rdlock_counter_do_open(struct rdlock_space *space, const void *key, u32 len, u32 cells,
 					      ktime_t deadline, bool interruptible)
 {
+	struct rdlock_caller caller = { .deadline = deadline, .interruptible = interruptible };
 	struct rdlock_counter *c;
 	struct rdf_addr addr;
 	u32 session;
@@ -144,6 +200,8 @@ struct rdlock_counter *rdlock_counter_do_open(struct rdlock_space *space, const 
 
 	if (!len || len > RDLOCK_NAME_MAX || cells > RDL_CELLS_MAX)
 		return ERR_PTR(-EINVAL);
+	if (caller_is_late(&caller))
+		return ERR_PTR(-ETIMEDOUT);
 	err = rdlock_space_pin(space);
 	if (err)
 		return ERR_PTR(err);
@@ -154,8 +212,9 @@ struct rdlock_counter *rdlock_counter_do_open(struct rdlock_space *space, const 
 	c->space = space;
 	c->key_len = len;
 	memcpy(c->key, key, len);
-	mutex_init(&c->mutex);
-	err = counter_address(c, cells, deadline, interruptible, &addr, &session);
+	init_waitqueue_head(&c->wq);
+	spin_lock_init(&c->lock);
+	err = counter_address(c, cells, &caller, &addr, &session);
 	if (err)
 		goto err_free;
 	return c;
@@ -183,6 +242,7 @@ u32 rdlock_counter_nr_cells(struct rdlock_counter *c)
 int rdlock_counter_do(struct rdlock_counter *c, enum rdlock_counter_cmd cmd, u32 cell, u64 arg, u64 expect,
 		      ktime_t deadline, bool interruptible, u64 *old)
 {
+	struct rdlock_caller caller = { .deadline = deadline, .interruptible = interruptible };
 	struct rdf_link *link;
 	struct counter_op *op;
 	struct rdf_addr addr;
@@ -191,7 +251,7 @@ int rdlock_counter_do(struct rdlock_counter *c, enum rdlock_counter_cmd cmd, u32
 
 	if (cell >= c->cells)
 		return -ERANGE;
-	if (deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
+	if (caller_is_late(&caller))
 		return -ETIMEDOUT;
 	op = kzalloc(sizeof(*op), GFP_KERNEL);
 	if (!op)
@@ -200,7 +260,7 @@ int rdlock_counter_do(struct rdlock_counter *c, enum rdlock_counter_cmd cmd, u32
 	rdf_op_init(&op->op, counter_op_done);
 	init_completion(&op->done);
 again:
-	err = counter_address(c, 0, deadline, interruptible, &addr, &session);
+	err = counter_address(c, 0, &caller, &addr, &session);
 	if (err)
 		goto out_put;
 	addr.addr += (u64)cell * sizeof(u64);
@@ -240,9 +300,9 @@ again:
 	}
 	reinit_completion(&op->done);
 check_again:
-	if (deadline != KTIME_MAX && ktime_compare(ktime_get(), deadline) >= 0)
-		err = -EHOSTUNREACH;
-	else if (signal_pending_state(interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE, current))
+	if (caller_is_late(&caller))
+		err = rdlock_timeout_error(c->space);
+	else if (caller_has_signal(&caller))
 		err = -ERESTARTSYS;
 	else
 		goto pause;

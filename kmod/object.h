@@ -23,9 +23,9 @@ struct rdlock_counter *rdlock_counter_do_open(struct rdlock_space *space, const 
 void rdlock_counter_do_close(struct rdlock_counter *c);
 u32 rdlock_counter_nr_cells(struct rdlock_counter *c);
 /*
- * @arg: addend or new value; @expect: CAS. -ERANGE, -EREMOTEIO, -EHOSTUNREACH, -ERESTARTSYS (not sent yet),
- * -EKEYREVOKED. Once sent, the operation is waited for (bounded by the fabric); only a fatal signal ends that wait,
- * with -EREMOTEIO.
+ * @arg: addend or new value; @expect: CAS. -ERANGE, -EREMOTEIO, -EHOSTUNREACH, -ETIMEDOUT, -ERESTARTSYS (not sent
+ * yet), -EKEYREVOKED. Once sent, the operation is waited for (bounded by the fabric); only a fatal signal ends that
+ * wait, with -EREMOTEIO.
  */
 int rdlock_counter_do(struct rdlock_counter *c, enum rdlock_counter_cmd cmd, u32 cell, u64 arg, u64 expect,
 		      ktime_t deadline, bool interruptible, u64 *old);

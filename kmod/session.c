@@ -61,6 +61,15 @@ static bool session_refused(int err)
 	return false;
 }
 
+/* Why there is no session, or none any more; also for whoever looks at the space while it waits for the next one. */
+static void session_explain(struct rdlock_space *space, int err)
+{
+	lockdep_assert_held(&space->lock);
+	space->session.last_err = err;
+	if (!space->session.up)
+		rdlock_space_set_state_locked(space, space->state, -err);
+}
+
 static void session_event(struct rdlock_space *space)
 {
 	wake_up_all(&space->session.wq);
@@ -319,14 +328,14 @@ static void session_down(struct rdf_link *link, int err)
 	s->resets = err == -ECONNRESET && !s->up ? s->resets + 1 : 0;
 	if (s->resets >= SESSION_RESETS_MAX)
 		err = -ECONNREFUSED;
-	s->last_err = err ? err : -ENOTCONN;
 	if (s->up) {
 		s->up = false;
 		s->backoff_ms = SESSION_BACKOFF_MIN_MS;
-		rdlock_space_set_state_locked(space, RDLOCK_SPACE_SUSPECT, -s->last_err);
+		rdlock_space_set_state_locked(space, RDLOCK_SPACE_SUSPECT, 0);
 	} else {
 		s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
 	}
+	session_explain(space, err ? err : -ENOTCONN);
 	rdlock_session_calls_fail(space, -ENOTCONN);
 	/* Under the lock: whoever sets stopped and cancels the work must not be overtaken. */
 	if (!s->stopped)
@@ -426,7 +435,7 @@ static void connect_work(struct work_struct *work)
 out_retry:
 	put_net(space->net);
 	spin_lock_bh(&space->lock);
-	s->last_err = err;
+	session_explain(space, err);
 	s->backoff_ms = min_t(u32, s->backoff_ms * 2, SESSION_BACKOFF_MAX_MS);
 	if (!s->stopped)
 		queue_delayed_work(space->wq, &s->connect_work, msecs_to_jiffies(s->backoff_ms));

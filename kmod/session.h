@@ -124,18 +124,28 @@ void rdlock_session_lose(struct rdlock_space *space, int err);
 int rdlock_session_wait_up(struct rdlock_space *space, ktime_t deadline, bool interruptible);
 
 /**
+ * struct rdlock_caller - how long a caller waits
+ * @deadline: CLOCK_MONOTONIC, KTIME_MAX: none
+ * @interruptible: any signal ends it; else fatal ones only
+ */
+struct rdlock_caller {
+	ktime_t deadline;
+	bool interruptible;
+};
+
+/**
  * rdlock_session_call - one request and its answer
  * @msg, @len: the request; its number is filled in
  * @reply: the answer's header and payload, room for @reply_len
- * @patient: nobody waits for the caller; a home that lives is given more time
+ * @caller: who waits for it; NULL: a work does, and a home that lives is given more time
  * @no: set to the number of the session that was asked, also on an error; 0: there was none, nothing was sent
  *
- * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT, -ENOMEM, or the error the home
- * answered.
- * Context: process, sleeps, not interruptible but bounded by RDLOCK_CALL_MS; if @patient, by three of them.
+ * Return: 0, -ENOTCONN (no session, or it broke: may be asked again), -ETIMEDOUT (no answer by the deadline, or in
+ * RDLOCK_CALL_MS), -ERESTARTSYS, -ENOMEM, or the error the home answered.
+ * Context: process, sleeps. Bounded by RDLOCK_CALL_MS; without @caller by three of them.
  */
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len,
-			bool patient, u32 *no);
+			const struct rdlock_caller *caller, u32 *no);
 /* A message to the home without an answer. Context: any. 0, -ENOTCONN, -ENOMEM. */
 int rdlock_session_send(struct rdlock_space *space, struct rdl_msg *msg, u32 len);
 /* One that waits for no other; also 1: it has overtaken some. */

@@ -63,36 +63,70 @@ int rdlock_session_send_urgent(struct rdlock_space *space, struct rdl_msg *msg, 
 	return session_send(space, msg, len, SESSION_URGENT);
 }
 
-/*
- * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
- * given more time. Not for ever: its heartbeats are answered by somebody else than its requests. Return: false: not
- * even a heartbeat was answered.
- */
-static bool answer_wait(struct rdlock_space *space, struct completion *done, unsigned int rounds)
+/* Changes with every sign of life of the home. */
+static u64 lease_of(struct rdlock_space *space)
 {
-	struct rdlock_session *s = &space->session;
-	u64 lease, before;
+	u64 end;
 
 	spin_lock_bh(&space->lock);
-	lease = s->lease_end;
+	end = space->session.lease_end;
 	spin_unlock_bh(&space->lock);
+	return end;
+}
+
+/*
+ * A home that answers heartbeats, and has much to do (thousands of locks closed at once stand before this request), is
+ * given more time by whoever has it. Not for ever: its heartbeats are answered by somebody else than its requests.
+ * Return: false: not even a heartbeat was answered.
+ */
+static bool answer_wait(struct rdlock_space *space, struct completion *done)
+{
+	unsigned int rounds = SESSION_CALL_ROUNDS;
+	u64 lease = lease_of(space), before;
+
 	for (; rounds && !wait_for_completion_timeout(done, msecs_to_jiffies(RDLOCK_CALL_MS)); rounds--) {
 		before = lease;
-		spin_lock_bh(&space->lock);
-		lease = s->lease_end;
-		spin_unlock_bh(&space->lock);
+		lease = lease_of(space);
 		if (lease == before)
 			return false;
 	}
 	return true;
 }
 
+/*
+ * One who has a deadline, or can be killed, waits no longer than that. What it means for the home that there was no
+ * answer is judged only after a time in which a living one would have given a sign. Return: -ERESTARTSYS or 0.
+ */
+static int caller_wait(struct rdlock_space *space, struct completion *done, const struct rdlock_caller *caller,
+		       bool *lives)
+{
+	u64 lease = lease_of(space);
+	s64 ns = (s64)RDLOCK_CALL_MS * NSEC_PER_MSEC, left;
+	bool whole = true;
+	long ret;
+
+	if (caller->deadline != KTIME_MAX) {
+		left = max_t(s64, ktime_to_ns(ktime_sub(caller->deadline, ktime_get())), 0);
+		whole = left >= ns;
+		ns = min(left, ns);
+	}
+	if (caller->interruptible)
+		ret = wait_for_completion_interruptible_timeout(done, nsecs_to_jiffies(ns) + 1);
+	else
+		ret = wait_for_completion_killable_timeout(done, nsecs_to_jiffies(ns) + 1);
+	if (ret < 0)
+		return ret;
+	*lives = ret || !whole || lease_of(space) != lease;
+	return 0;
+}
+
 int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len, void *reply, u32 reply_len,
-			bool patient, u32 *no)
+			const struct rdlock_caller *caller, u32 *no)
 {
 	struct rdlock_session *s = &space->session;
 	struct session_call call = { .reply = reply, .reply_len = reply_len, .err = -ETIMEDOUT };
 	bool lives = true;
+	int killed = 0;
 	u32 req;
 	int err;
 
@@ -103,15 +137,21 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 		return err;
 	msg->req = cpu_to_le32(req);
 	err = rdlock_session_send(space, msg, len);
-	if (!err)
-		lives = answer_wait(space, &call.done, patient ? SESSION_CALL_ROUNDS : 1);
+	if (!err && caller)
+		killed = caller_wait(space, &call.done, caller, &lives);
+	else if (!err)
+		lives = answer_wait(space, &call.done);
 	xa_erase_bh(&s->calls, req);	/* after it nobody writes to call or reply */
 	if (err) {
 		if (err == -ENOTCONN)
 			*no = 0;
 		return err;
 	}
-	if (call.err == -ETIMEDOUT && !s->local && (patient || !lives)) {
+	if (call.err != -ETIMEDOUT)
+		return call.err;	/* an answer that came with the signal is one */
+	if (killed)
+		return killed;
+	if (!s->local && (!caller || !lives)) {
 		/*
 		 * A home that answers nothing for so long is as good as gone: let the link be made anew. That a caller
 		 * does not want to wait longer says nothing of it.
@@ -121,7 +161,7 @@ int rdlock_session_call(struct rdlock_space *space, struct rdl_msg *msg, u32 len
 			rdf_link_kill(s->link, -ETIMEDOUT);
 		spin_unlock_bh(&space->lock);
 	}
-	return call.err;
+	return -ETIMEDOUT;
 }
 
 void rdlock_session_answer(struct rdlock_space *space, const struct rdl_msg *msg, u32 len)
@@ -158,5 +198,5 @@ void rdlock_session_bye(struct rdlock_space *space)
 
 	/* Behind all that was closed, however much. */
 	if (!session_send(space, &bye, sizeof(bye), SESSION_SURE))
-		answer_wait(space, &space->session.bye, SESSION_CALL_ROUNDS);
+		answer_wait(space, &space->session.bye);
 }

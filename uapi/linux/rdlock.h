@@ -300,7 +300,8 @@ enum rdlock_space_state {
  * @flags: 0
  * @out_name_len: bytes of @out_name
  * @out_state: enum rdlock_space_state
- * @out_reason: positive errno that explains a state other than READY, else 0
+ * @out_reason: positive errno that explains a state other than READY: why the session ended, or the last attempt to
+ *	make one failed; else 0
  * @out_node: own id
  * @out_home: the home's id
  * @out_is_home: 1: this node is the home
@@ -391,7 +392,7 @@ struct rdlock_space_list {
  * @flags: RDLOCK_OPEN_NONBLOCK, RDLOCK_OPEN_ROBUST, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
  * @key_len: 1 to RDLOCK_NAME_MAX
  * @kind: enum rdlock_kind
- * @deadline: until then the home is asked
+ * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, -EHOSTUNREACH: there is no session with it
  * @key: the key, zero-filled
  * @value_size: bytes of the value block; 0: none, or as many as it has
  * @reserved: 0
@@ -615,7 +616,7 @@ struct rdlock_value {
  * @key_len: 1 to RDLOCK_NAME_MAX; counters and locks have separate keys
  * @cells: number of 8-byte cells, all 0 at first; 0: as many as it has (-ENOENT if it does not exist); another number
  *	than an existing counter has: -EEXIST
- * @deadline: until then the home is asked
+ * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, -EHOSTUNREACH: there is no session with it
  * @key: the key, zero-filled
  *
  * A counter lives as long as its space.
