@@ -19,13 +19,15 @@ if [ "$NODE" = 0 ]; then
 	check "and makes it anew" rdlock space create t "$IP" --id 0
 	sync end 60
 else
-	plan 5
+	plan 6
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	sync joined
 	sync gone
 	wait_for 10 sh -c 'rdlock space show t | grep -q lost'
+	# Not for ever what ended the session, but why there is no other.
+	check "it says why there is no session now" wait_for 10 sh -c 'rdlock space show t | grep -q "^reason *ECONNREFUSED"'
 	rdlock run t/k -w 20 -- true &
 	run=$!
 	rdlock lock test t/l &
