@@ -35,6 +35,11 @@ class Parser(unittest.TestCase):
         self.assertEqual(s.plan, 4)
         self.assertFalse(s.errors)
 
+    def test_a_failure_is_explained_by_what_stands_before_it(self):
+        s = ktap.parse("1..3\nok 1 a\n# x is 1, not 2\nnot ok 2 b\n# after\nok 3 c\n")
+        self.assertEqual(s.points[1].notes, ["# x is 1, not 2", "# after"])
+        self.assertEqual(s.points[2].notes, [])
+
     def test_text_that_only_looks_like_a_result(self):
         s = ktap.parse("okay then\nnot okay\n# ok 1 x\nok 1 real\n1..1\n")
         self.assertEqual([p.name for p in s.points], ["real"])

@@ -56,7 +56,7 @@ def dedent(lines):
 
 
 def parse(text):
-    """Parses KTAP. What is no KTAP is a note to the next result's reader."""
+    """Parses KTAP. What is no KTAP is a note: to the result before it, and to the next one if that is a failure."""
     lines = text.splitlines() if isinstance(text, str) else text
     stream = Stream()
     indented, notes = [], []
@@ -82,7 +82,7 @@ def parse(text):
             setattr(stream, mark.group(1), int(mark.group(2)))
         elif line and not VERSION.match(line):
             notes.append(line)
-            # Notes mostly explain the failure before them.
+            # A shell explains the failure before it; a program's test says what is wrong and then "not ok".
             if stream.points:
                 stream.points[-1].notes.append(line)
     if looks_like_ktap(indented):
@@ -106,6 +106,8 @@ def point(match, indented, notes, stream):
             found.reason = found.sub.skip_all
     elif indented:
         found.notes.extend(indented)
+    if not found.ok:
+        found.notes.extend(notes)
     if number is not None and number != len(stream.points) + 1:
         stream.errors.append(f"result {number} where {len(stream.points) + 1} was due")
     return found
