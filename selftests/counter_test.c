@@ -186,10 +186,11 @@ TEST(a_killed_adder_leaves_a_sum_that_fits, 60)
 	const char *key = fresh_key("killed");
 	int c = need_counter(need_space(), key, 1);
 	volatile uint64_t *done = shared_page();
-	unsigned int kills = scaled(400);
+	unsigned int kills = scaled(400), hidden = 0;
 	uint64_t sum;
 
-	for (unsigned int i = 0; i < kills; i++) {
+	/* On a busy machine an adder may be killed before its first addition: more of them, until some have added. */
+	for (unsigned int i = 0; i < kills || !*done; i++) {
 		pid_t pid = spawn();
 
 		if (!pid) {
@@ -201,11 +202,11 @@ TEST(a_killed_adder_leaves_a_sum_that_fits, 60)
 		sleep_us(2000 + i * 997 % 30000);
 		kill(pid, SIGKILL);
 		EXPECT(reap(pid), 1000 + SIGKILL);
+		hidden++;
 	}
 	/* each kill can hide one addition that happened and was not told of */
 	sum = value_of(c, 0);
-	EXPECT_TRUE(sum >= *done && sum <= *done + kills);
-	EXPECT_TRUE(*done > 0);
+	EXPECT_TRUE(sum >= *done && sum <= *done + hidden);
 }
 
 TEST(a_space_that_is_gone_takes_its_counters_along, 30)
