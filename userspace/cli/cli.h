@@ -128,6 +128,7 @@ void help_table(void);
 /* Message with what to do, to stderr. Return: exit code for -@err. */
 int fail(int cmd, int err, const struct target *t);
 int open_dev(void);				/* fd or, after a message, -exit code */
+int get_info(struct rdlock_info *info);		/* 0 or, after a message, exit code */
 int open_space(const struct target *t);		/* likewise */
 const char *kind_word(unsigned int kind);
 /* NULL: the default. 0, or EXIT_USAGE after a message. */

@@ -37,6 +37,18 @@ int open_dev(void)
 	return dev < 0 ? -fail(RDLOCK_CMD_DEV_OPEN, dev, NULL) : dev;
 }
 
+int get_info(struct rdlock_info *info)
+{
+	int dev = open_dev();
+	int err;
+
+	if (dev < 0)
+		return -dev;
+	err = rdlock_get_info(dev, info, sizeof(*info));
+	close(dev);
+	return err ? fail(RDLOCK_CMD_INFO, err, NULL) : 0;
+}
+
 int open_space(const struct target *t)
 {
 	int dev = open_dev();

@@ -61,15 +61,10 @@ static int open_or_make(const struct target *t, uint64_t deadline)
 static int check_cells(const struct args *a, uint64_t cells)
 {
 	struct rdlock_info info;
-	int dev = open_dev();
-	int err;
+	int err = get_info(&info);
 
-	if (dev < 0)
-		return -dev;
-	err = rdlock_get_info(dev, &info, sizeof(info));
-	close(dev);
 	if (err)
-		return fail(RDLOCK_CMD_INFO, err, NULL);
+		return err;
 	if (cells > info.out_max_cells)
 		return usage_error(a, "--cells: a counter has at most %u cells, not %llu", info.out_max_cells,
 				   (unsigned long long)cells);

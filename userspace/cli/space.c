@@ -329,16 +329,11 @@ int cmd_info(const struct args *a)
 {
 	struct rdlock_info info;
 	unsigned int kind;
-	int dev, err;
+	int err = get_info(&info);
 
 	(void)a;
-	dev = open_dev();
-	if (dev < 0)
-		return -dev;
-	err = rdlock_get_info(dev, &info, sizeof(info));
-	close(dev);
 	if (err)
-		return fail(RDLOCK_CMD_INFO, err, NULL);
+		return err;
 
 	info.out_version[sizeof(info.out_version) - 1] = 0;
 	out_open(NULL, '{');
