@@ -19,6 +19,9 @@
  *	Acquires, prints "held", and releases when the node knows which one is next; so many times. Prints "passed N".
  *   holder many KEY [-k KIND] [-n LOCKS]
  *	Opens so many keys, KEY0 and so on, holds them all, and prints "held N"; until it is killed.
+ *   holder crowd KEY [-k KIND] [-n REQUESTS]
+ *	Opens the key so many times, has as many shared requests pending that nobody else may yet grant, and prints
+ *	"waiting N"; until it is killed.
  *   holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]
  *	Processes that acquire, hold for a moment and release; at random moments one is killed by SIGKILL and
  *	replaced. Prints "kills=N holding=H waiting=W ms=M": where the victims were. The survivors are killed,
@@ -223,27 +226,39 @@ static int pass(const char *key, unsigned int times)
 	return err ? 1 : 0;
 }
 
-static int hold_many(const char *prefix, unsigned int locks)
+/* One owner of a key of its own, or of one more request that is to stay pending. */
+static int hold_one(const char *prefix, unsigned int i, bool crowd)
 {
-	struct rlimit limit = { .rlim_cur = locks + 100, .rlim_max = locks + 100 };
-	unsigned int i;
+	struct rdlock_acquire req = { .size = sizeof(req), .mode = RDLOCK_MODE_SHARED, .deadline = NEVER };
 	char key[64];
+	int lock, err;
+
+	snprintf(key, sizeof(key), "%s%u", prefix, i);
+	lock = open_key(crowd ? prefix : key);
+	if (lock < 0)
+		return lock;
+	if (!crowd)
+		return lock_acquire(lock, 0, NEVER, NULL);
+	fcntl(lock, F_SETFL, O_NONBLOCK);
+	err = call(lock, RDLOCK_IOC_ACQUIRE, &req);
+	return err == -EAGAIN ? 0 : err ? err : -EEXIST;
+}
+
+static int hold_many(const char *prefix, unsigned int n, bool crowd)
+{
+	struct rlimit limit = { .rlim_cur = n + 100, .rlim_max = n + 100 };
+	unsigned int i;
 	int err = 0;
 
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		err = -errno;
-	for (i = 0; i < locks && !err; i++) {
-		int lock;
-
-		snprintf(key, sizeof(key), "%s%u", prefix, i);
-		lock = open_key(key);
-		err = lock < 0 ? lock : lock_acquire(lock, 0, NEVER, NULL);
-	}
+	for (i = 0; i < n && !err; i++)
+		err = hold_one(prefix, i, crowd);
 	if (err) {
 		printf("failed %s\n", strerrorname_np(-err));
 		return 1;
 	}
-	printf("held %u\n", i);
+	printf("%s %u\n", crowd ? "waiting" : "held", n);
 	for (;;)
 		pause();
 }
@@ -332,6 +347,7 @@ static int usage(void)
 	      "holder leave KEY [-w MILLISECONDS] [-k KIND]\n"
 	      "holder pass KEY -n TIMES [-k KIND]\n"
 	      "holder many KEY [-k KIND] [-n LOCKS]\n"
+	      "holder crowd KEY [-k KIND] [-n REQUESTS]\n"
 	      "holder storm KEY [-t PROCESSES] [-n KILLS] [-k KIND]\n", stderr);
 	return 2;
 }
@@ -341,7 +357,7 @@ int main(int argc, char **argv)
 	unsigned int procs = 6, kills = 100;
 	uint64_t wait_ms = 0;
 	uint32_t flags = 0;
-	bool storms, later, many, leaves, passes;
+	bool storms, later, many, crowd, leaves, passes;
 	const char *key;
 	int c;
 
@@ -350,7 +366,8 @@ int main(int argc, char **argv)
 		return usage();
 	later = !strcmp(argv[1], "open");
 	storms = !strcmp(argv[1], "storm");
-	many = !strcmp(argv[1], "many");
+	crowd = !strcmp(argv[1], "crowd");
+	many = crowd || !strcmp(argv[1], "many");
 	leaves = !strcmp(argv[1], "leave");
 	passes = !strcmp(argv[1], "pass");
 	if (!storms && !later && !many && !leaves && !passes && strcmp(argv[1], "hold"))
@@ -399,7 +416,7 @@ int main(int argc, char **argv)
 	if (passes)
 		return pass(key, kills);
 	if (many)
-		return hold_many(key, kills);
+		return hold_many(key, kills, crowd);
 	if (leaves)
 		return leave(key, wait_ms);
 	return storms ? storm(key, procs, kills) : hold(key, flags, wait_ms, later);
