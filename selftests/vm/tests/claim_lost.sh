@@ -17,12 +17,13 @@ if [ "$NODE" = 0 ]; then
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
 	sync mute
-	: >/tmp/other
-	holder hold other -w 60000 >/tmp/other 2>&1 &
-	other=$!
+	# Nothing else has an operation under way that this could hit.
 	echo 1 >$fault/op_ambig
 	rdlock run t/k -w 1 -- true
 	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
+	: >/tmp/other
+	holder hold other -w 60000 >/tmp/other 2>&1 &
+	other=$!
 	check "and is had again when the silent one is gone" rdlock run t/k -w 60 -- true
 	check "which was evicted" wait_for 10 evicted
 	check "what it held is had" wait_for 10 grep -q ^held /tmp/other
