@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "fabric/fault.h"
 #include "home.h"
 #include "session.h"
 #include "space.h"
@@ -30,6 +31,19 @@ u32 rdlock_next_epoch(u32 epoch)
 	u32 gen = rdl_epoch_gen(epoch), rep = rdl_epoch_rep(epoch);
 
 	return rep < RDL_REP_MAX ? rdl_epoch(gen, rep + 1) : rdl_epoch(gen + 1, 0);
+}
+
+/*
+ * A user can bring recoveries about, a robust lock's two a round, and after 2^28 of them a token would be less than the
+ * one before. It takes a day or more; then the space ends, and a new instance begins. In the last generation, so that
+ * whatever is under way still finds an epoch.
+ */
+bool rdlock_epochs_over(struct rdlock_home *home, u32 epoch)
+{
+	if (rdl_epoch_gen(epoch) < RDL_GEN_MAX && !rdf_fault(RDF_FAULT_epochs_end))
+		return false;
+	rdlock_space_give_up(home->space, -EOVERFLOW);
+	return true;
 }
 
 static void home_op_done(struct rdf_op *op)
@@ -152,7 +166,7 @@ int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old)
 
 static u64 start_word(struct rdlock_home *home)
 {
-	if (home->high_ticket >= RDL_TICKET_SOFT) {
+	if (home->high_ticket >= RDL_TICKET_SOFT && rdl_epoch_gen(home->high_epoch) < RDL_GEN_MAX) {
 		home->high_epoch = rdlock_next_epoch(home->high_epoch);
 		home->high_ticket = 0;
 	}

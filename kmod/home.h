@@ -209,6 +209,7 @@ int rdlock_chunk_right(struct rdlock_chunk *chunk, struct rdlock_peer *peer, str
 int rdlock_word_cas(struct rdlock_home *home, struct rdlock_key *key, u64 cmp, u64 swap, u64 *old);
 int rdlock_word_read(struct rdlock_home *home, struct rdlock_key *key, u64 *old);
 u32 rdlock_next_epoch(u32 epoch);
+bool rdlock_epochs_over(struct rdlock_home *home, u32 epoch);
 
 /* body.c: value and board of kinds with a queue. The lock is frozen, or nobody has it. -EIO: the space is broken. */
 u32 rdlock_body_size(struct rdlock_home *home, u8 kind);

@@ -161,6 +161,8 @@ void rdlock_recover(struct rdlock_home *home, struct rdlock_key *key, bool died,
 		return;
 	if (key->rec)
 		goto later;
+	if (rdlock_epochs_over(home, key->epoch))
+		return;
 	r = recover_alloc(home, key);
 	if (!r) {
 		queue_delayed_work(home->wq, &home->retry_work, msecs_to_jiffies(AGAIN_MS));

@@ -31,6 +31,8 @@ static inline u32 rdl_epoch(u32 gen, u32 rep)
 	return gen << RDL_REP_BITS | rep;
 }
 
+#define RDL_GEN_MAX	0xffffu
+
 static inline u32 rdl_epoch_gen(u32 epoch)
 {
 	return epoch >> RDL_REP_BITS;

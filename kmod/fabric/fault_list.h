@@ -18,6 +18,7 @@
 	X(recv_hold, "received messages wait recv_hold_ms before their owner sees them") \
 	X(welcome_lost, "home: a node that is back is not told so, and its new link dies") \
 	X(claim_lost, "the answer to a FREEZE is not sent") \
+	X(epochs_end, "home: a recovery finds that the lock has had all its epochs") \
 	X(core_broken, "a step of a lock's protocol is taken for one that contradicts itself") \
 	X(probe_eopnotsupp, "the device refuses to post an atomic when it is probed") \
 	X(probe_swap, "the device's answer to a probed atomic has its bytes swapped") \

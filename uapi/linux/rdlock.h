@@ -62,6 +62,7 @@
  * EOWNERDEAD            the lock is robust, an owner died, and what it guards may not be consistent; the lock IS HELD
  * ENOTRECOVERABLE       the lock is robust, and an owner that was told so gave it up; nothing is held
  * EREMOTEIO             a counter operation may or may not have happened; it is never repeated for you
+ * EOVERFLOW             as the reason of a dead space: a lock was recovered as often as can be counted
  * EPROTO, EBADMSG       the peer speaks another version, or nonsense
  * ESHUTDOWN             the space is being destroyed or left
  * ====================  ==========================================================================================

@@ -77,7 +77,7 @@ static const struct {
 	  "create the space on a home with the module's parameter backend=rpc" },
 	{ RDLOCK_CMD_SPACE_LEAVE, EBUSY, "it is in use on this node",
 	  "end the programs that use it (grep -s rdlock-space /proc/[0-9]*/fdinfo/*), or revoke what they hold: "
-	  "--force" },
+	  "--force; while it is still joining, end the join" },
 	{ RDLOCK_CMD_SPACE_DESTROY, EBUSY, "it is in use, here or by a member",
 	  "let the members leave first (rdlock space show '%S'), or revoke what is open: --force" },
 	{ RDLOCK_CMD_SPACE_LEAVE, EINVAL, "this node is its home, and a home does not leave",
@@ -127,7 +127,7 @@ static const struct {
 	{ RDLOCK_CMD_CANCEL, ENOENT, "there is no request", NULL },
 	{ RDLOCK_CMD_ACQUIRE, EAGAIN, "somebody else has it",
 	  "wait for it: rdlock run without -n, or with -w SECONDS" },
-	{ RDLOCK_CMD_ACQUIRE, ETIMEDOUT, "somebody else had it until the time was over",
+	{ RDLOCK_CMD_ACQUIRE, ETIMEDOUT, "it could not be had before the time was over",
 	  "wait longer: rdlock run -w SECONDS" },
 	{ RDLOCK_CMD_ACQUIRE, EDEADLK, "it is held already by the same open file", NULL },
 	{ RDLOCK_CMD_ACQUIRE, EBUSY, "a request of the same open file is pending", NULL },
@@ -148,6 +148,8 @@ static const struct {
 	  "see the state: rdlock space show '%S'; check the home and the network" },
 	{ ANY, EKEYREVOKED, "this node was cut off from the space, and what it held is gone",
 	  "see the state: rdlock space show '%S', and open it again" },
+	{ ANY, EOVERFLOW, "it has been recovered as often as can be counted",
+	  "create the space anew: rdlock space destroy '%S' --force, rdlock space create" },
 	{ ANY, EREMOTEIO, "the link broke: it may have happened, or not",
 	  "read the counter before you try again: rdlock counter get '%L'" },
 	{ ANY, ERANGE, "it has no such cell", "see its cells: rdlock counter show '%L'" },
@@ -173,8 +175,8 @@ static const struct {
 	N(ECONNREFUSED), N(ECONNRESET), N(EDEADLK), N(EEXIST), N(EFAULT), N(EHOSTUNREACH), N(EINTR), N(EINVAL), N(EIO),
 	N(EKEYREVOKED), N(EMFILE), N(EMSGSIZE), N(ENAMETOOLONG), N(ENETRESET), N(ENETUNREACH), N(ENFILE), N(ENODATA),
 	N(ENODEV), N(ENOENT), N(ENOMEM), N(ENOSPC), N(ENOTCONN), N(ENOTRECOVERABLE), N(ENOTTY), N(ENXIO),
-	N(EOPNOTSUPP), N(EOWNERDEAD), N(EPERM), N(EPROTO), N(ERANGE), N(EREMOTEIO), N(ESHUTDOWN), N(ETIMEDOUT),
-	N(E2BIG),
+	N(EOPNOTSUPP), N(EOVERFLOW), N(EOWNERDEAD), N(EPERM), N(EPROTO), N(ERANGE), N(EREMOTEIO), N(ESHUTDOWN),
+	N(ETIMEDOUT), N(E2BIG),
 #undef N
 };
 
