@@ -117,6 +117,27 @@ TEST(two_keys_are_two_locks, 30)
 	EXPECT(lock_release(b), 0);
 }
 
+/* More than the module's budget, and nobody else wants it: none waits for another to leave, not even one that tries. */
+TEST(readers_join_readers_however_many, 60)
+{
+	int space = need_space(), fds[60], writer;
+	const char *key = fresh_key("readers");
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+		REQUIRE_TRUE(fds[i] >= 0);
+		REQUIRE(lock_acquire_mode(fds[i], RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+	}
+	writer = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+	REQUIRE_TRUE(writer >= 0);
+	EXPECT(lock_acquire(writer, 0, in_ms(100), NULL), -ETIMEDOUT);
+	EXPECT(lock_release(fds[0]), 0);
+	EXPECT(lock_acquire_mode(fds[0], RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		EXPECT(lock_release(fds[i]), 0);
+	EXPECT(lock_acquire(writer, 0, in_ms(5000), NULL), 0);
+}
+
 TEST(one_key_in_two_spaces_is_two_locks, 30)
 {
 	int dev = need_dev(), space = need_space(), second, a, b;

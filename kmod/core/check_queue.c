@@ -30,7 +30,8 @@ static const char *in_flight(const struct rdl_lock *l)
 		return "value written in a state that does not";
 	if (q->rd_old && !q->rd)
 		return "old READ that is not in flight";
-	if (q->rd_due && !IN(l, ST(WAIT) | ST(FETCH) | ST(DUTY) | ST(DDUTY) | ST(TRY)))
+	if (q->rd_due && !IN(l, ST(WAIT) | ST(FETCH) | ST(DUTY) | ST(DDUTY) | ST(TRY)) &&
+	    !(l->st == RDL_ST_HELD && q->mode == RDL_MODE_S))
 		return "READ due for nothing";
 	if (l->st == RDL_ST_FETCH && !q->rd && !q->rd_due)
 		return "value not asked for";
@@ -50,6 +51,8 @@ static const char *grants(const struct rdl_lock *l)
 		return "rest of a ticket that is over";
 	if (IN(l, ST(NONE) | ST(WANT) | ST(AMBIG) | ST(LOST)) && q->mode)
 		return "mode without a ticket";
+	if ((q->writer || q->extra) && q->mode != RDL_MODE_S)
+		return "readers counted that there cannot be";
 	if (q->debt > RDL_DEBT_MAX || (q->debt && q->mode != RDL_MODE_X && l->st != RDL_ST_DOWN))
 		return "debt of no writer";
 	if (q->hint && !IN(l, ST(WAIT) | ST(FETCH) | ST(HELD) | ST(CACHED) | ST(OWED) | ST(POP) | ST(DOWN) | ST(WNEXT) |

@@ -94,6 +94,41 @@ u64 rdl_fair_drawn(const struct rdl_lock *l, u64 word)
 	return word + (l->q.mode == RDL_MODE_X ? RDL_W_ADD_X : RDL_W_ADD_S);
 }
 
+/* ---- readers of a node that has the lock ---- */
+
+/*
+ * The budget of joins is there for the writers of other nodes. Is there one? Without this look a reader that comes when
+ * the budget is used up would wait, perhaps for ever, for all the others to leave, and for nobody's sake. It is posted
+ * before one comes, so that a try finds its result; but each join costs one where the budget is 0.
+ */
+bool rdl_fair_used_up(const struct rdl_lock *l)
+{
+	const struct rdl_queue *q = &l->q;
+
+	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !q->fresh && !q->writer && !q->extra &&
+	       l->handovers >= l->budget && l->loc < RDL_LOC_MAX && (l->budget || l->nq) && !rdl_bust(READERS_NO_LOOK);
+}
+
+/*
+ * Advice is enough: a writer that draws its ticket behind the READ is overtaken by a budget of readers at most. A word
+ * that is being recovered tells nothing, and is looked at again when it is rebuilt.
+ */
+RDL_FAIR_CELL(op_held)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (rdl_side_ended(l, ev, acts))
+		return rdl_turn_go(l, ev, acts);
+	if (ev->op != RDL_ACT_POST_READ_WORD || q->mode != RDL_MODE_S)
+		return -EPROTO;
+	if (!rdl_bust(LOOK_IGNORED) && (rdl_w_frozen(ev->old) || rdl_w_ep18(ev->old) != rdl_ep18(l->epoch) ||
+					rdl_w_mid(ev->old)))
+		q->writer = 1;
+	else
+		q->extra = l->budget ? l->budget : 1;
+	return rdl_turn_go(l, ev, acts);
+}
+
 /* ---- conversions ---- */
 
 RDL_FAIR_CELL(downgrade)
@@ -128,6 +163,7 @@ RDL_FAIR_CELL(upgrade)
 		rdl_act(acts, RDL_ACT_CONVERT_FAILED)->arg = l->nq ? EDEADLK : EAGAIN;
 		return 0;
 	}
+	rdl_drop_read(l);
 	l->st = RDL_ST_UPG;
 	l->retried = 0;
 	l->q.step = RDL_STEP_LOOK;

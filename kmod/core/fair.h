@@ -68,8 +68,10 @@ RDL_TURN_CELL(answer);
 void rdl_fair_post(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 u64 rdl_fair_drawn(const struct rdl_lock *l, u64 word);
 void rdl_fair_down(struct rdl_lock *l, struct rdl_acts *acts);
+bool rdl_fair_used_up(const struct rdl_lock *l);
 RDL_FAIR_CELL(downgrade);
 RDL_FAIR_CELL(upgrade);
+RDL_FAIR_CELL(op_held);
 RDL_FAIR_CELL(wake_wait);
 RDL_FAIR_CELL(wake_duty);
 

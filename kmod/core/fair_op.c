@@ -289,6 +289,9 @@ RDL_FAIR_CELL(op_down)
 	if (l->users)
 		l->loc++;
 	converted(l, acts);
+	/* Writers may have been more while nobody asked; for readers it is used up. */
+	if (l->handovers > l->budget)
+		l->handovers = l->budget;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
 	q->since = 0;
@@ -363,6 +366,8 @@ static void upgraded(struct rdl_lock *l, struct rdl_acts *acts, u64 old)
 	l->retried = 0;
 	q->step = RDL_STEP_NONE;
 	q->mode = RDL_MODE_X;
+	q->writer = 0;
+	q->extra = 0;
 	q->slot_due = 1;
 	q->fresh = 1;
 	q->handed_epoch = 0;

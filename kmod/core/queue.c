@@ -102,7 +102,8 @@ void rdl_post_side(struct rdl_lock *l, struct rdl_acts *acts)
 		if (l->st == RDL_ST_FETCH)
 			q->rd = read_of_value(q);
 		else
-			q->rd = l->kind == RDL_KIND_TICKET ? RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
+			q->rd = l->kind == RDL_KIND_TICKET || l->st == RDL_ST_HELD ?
+				RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
 		if (q->rd == RDL_ACT_POST_READ_AREA)
 			q->ver = 0;
 		rdl_act(acts, q->rd);
@@ -173,6 +174,8 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->need = 0;
 	q->gone = 0;
 	q->fresh = 0;
+	q->writer = 0;
+	q->extra = 0;
 	q->tries = 0;
 	q->count = 0;
 	q->from = 0;
@@ -294,6 +297,14 @@ void rdl_queue_told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 	settle_flags(l, ev, acts, DIED | no_value(&l->q));
 }
 
+static void count_joins(struct rdl_lock *l, u32 n)
+{
+	u32 extra = n < l->q.extra ? n : l->q.extra;
+
+	l->q.extra -= extra;
+	l->handovers += n - extra;
+}
+
 /*
  * The first @n waiters become users. They may leave without having looked, so a notice is not settled by that: until
  * the shell says that one of them knows, whoever gets the lock next, by whatever road, is told again.
@@ -316,13 +327,11 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 		a->arg |= RDL_GRANT_MAYBE_DIED;
 	if (tells & RDL_VF_VALUE_INVALID)
 		a->arg |= RDL_GRANT_VALUE_INVALID;
-	if (!q->fresh) {
+	if (!q->fresh)
 		l->loc++;
-		l->handovers++;
-	}
 	a->val = rdl_token(l->epoch, l->ticket, l->loc);
 	l->loc += n - 1;
-	l->handovers += n - 1;
+	count_joins(l, q->fresh ? n - 1 : n);
 	l->token = rdl_token(l->epoch, l->ticket, l->loc);
 	l->st = RDL_ST_HELD;
 	l->nq -= n;
@@ -447,6 +456,8 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 	q->tries = 0;
 	q->asker = 0;
 	q->paused = 0;
+	q->writer = 0;
+	q->extra = 0;
 	q->count = 0;
 	q->from = 0;
 	q->to = 0;

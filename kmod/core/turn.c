@@ -22,8 +22,8 @@ static u32 joins_left(const struct rdl_lock *l, const struct rdl_event *ev)
 
 	if (rdl_bust(BUDGET_IGNORED))
 		n += l->nq;
-	else if (l->handovers < l->budget)
-		n += (u32)l->budget - l->handovers;
+	else
+		n += l->q.extra + (l->handovers < l->budget ? (u32)l->budget - l->handovers : 0);
 	if (n > room)
 		n = room;
 	if (n > ev->run)
@@ -33,7 +33,9 @@ static u32 joins_left(const struct rdl_lock *l, const struct rdl_event *ev)
 
 static bool readers_turn(const struct rdl_lock *l)
 {
-	return l->q.fresh || (l->loc < RDL_LOC_MAX && (l->handovers < l->budget || rdl_bust(BUDGET_IGNORED)));
+	if (l->q.fresh)
+		return true;
+	return l->loc < RDL_LOC_MAX && (l->q.extra || l->handovers < l->budget || rdl_bust(BUDGET_IGNORED));
 }
 
 static void serve_readers(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
@@ -45,6 +47,7 @@ static void serve_readers(struct rdl_lock *l, const struct rdl_event *ev, struct
 		if (!lease_low(ev))
 			rdl_deliver_run(l, ev, acts, n);
 	} else if (!l->users) {
+		rdl_drop_read(l);
 		l->st = RDL_ST_OWED;
 	}
 }
@@ -168,6 +171,8 @@ int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 	/* It is to be closed, and must not be before the value is safe: the claim tells it, and a new epoch begins. */
 	if (l->st == RDL_ST_NONE && (ev->flags & RDL_F_SHED) && rdl_only_copy(l))
 		rdl_roll(l, acts);
+	if (rdl_fair_used_up(l) && !l->q.rd_due && (!l->q.rd || l->q.rd_old))
+		rdl_want_read(l);
 	rdl_post_side(l, acts);
 	if (!l->io)
 		rdl_kind_ops(l->kind)->post(l, ev, acts);

@@ -207,6 +207,7 @@ struct xnode {
 	u8 unknown;
 	u8 instance;
 	u8 local_run;	/* local grants in a row */
+	u8 joined;	/* readers that came in though a writer has its ticket */
 	u8 hindered;
 	u8 told;	/* its users' grant tells of a death; robust, 2: and one has said that it is whole */
 	u8 answer_dead;	/* with @answer_epoch */

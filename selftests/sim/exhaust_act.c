@@ -194,6 +194,19 @@ static void check_budget(struct xworld *w, int n, const struct rdl_action *a, u8
 		x_fail(w, "node %d hands over more often than its budget", n);
 }
 
+/* However often they look: a budget of them, or one, may come in behind the writer's draw. */
+static void check_readers(struct xworld *w, int n, const struct rdl_action *a, u8 mode, u32 many)
+{
+	struct xnode *node = &w->node[n];
+
+	if (mode != RDL_MODE_S || !(a->arg & RDL_GRANT_LOCAL) || !rdl_w_mid(w->word))
+		node->joined = 0;
+	else
+		node->joined += many;
+	if (node->joined > (x_cfg.hand ? x_cfg.hand : 1))
+		x_fail(w, "readers of node %d keep a writer out", n);
+}
+
 static void check_robust(struct xworld *w, int n, bool told)
 {
 	if (w->must && !told)
@@ -238,6 +251,7 @@ static void deliver(struct xworld *w, int n, const struct rdl_action *a, u8 f)
 	if (a->val + many - 1 != node->core.token)
 		x_fail(w, "the token delivered is not the token kept");
 	check_budget(w, n, a, mode);
+	check_readers(w, n, a, mode, many);
 	node->holder += many;
 	node->user_mode = mode;
 	x_say("node %d: %u have it, mode %u, token %llx%s", n, many, mode, (unsigned long long)a->val,

@@ -50,6 +50,7 @@ static const struct row rows[] = {
 	{ "shared release", FAIR, "s1 = r1 -1", "1A" },
 	{ "shared acquire and release beside another reader", FAIR, "s1 = s2 +2 r2", "2A" },
 	{ "one more reader of the node comes and leaves", FAIR, "s1 = s1 r1", "" },
+	{ "one that uses up the budget: a look for a writer", FAIR, "s1 s1 = s1 +1", "1R" },
 	{ "acquire and release of what is kept", FAIR " sticky=1 value=1", "x1 w1 = x1 w1 x1 w1", "" },
 	{ "hand-over within the node", FAIR, "x1 x1 = r1 +1", "" },
 	{ "beginning to wait for a writer that is on the board", FAIR " sticky=1", "x1 = x2", "1A 1R 1W 1H" },

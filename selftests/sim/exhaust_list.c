@@ -100,6 +100,13 @@ const struct xlisted x_worlds[] = {
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 restart=1"),
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 dup=1"),
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 threads=2 hand=1"),
+	/* Readers that have used up the budget look whether a writer waits. */
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2"),
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 break=1"),
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 recover=1"),
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 convert=1"),
+	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 operr=1"),
+	SLOW("kind=fair nodes=2 ops=3 shared=1 threads=3 hand=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 break=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 operr=1"),
 	SLOW("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 refuse=1"),

@@ -51,6 +51,11 @@ static bool fair_world(u64 seed, const char **why)
 		*why = reset_late(seed);
 		return !*why;
 	}
+	if (rdl_bust(READERS_NO_LOOK) || rdl_bust(LOOK_IGNORED)) {
+		first_wrong = NULL;
+		*why = readers_look(seed);
+		return !*why;
+	}
 	return world_of(RDL_KIND_FAIR, seed, why);
 }
 

@@ -192,6 +192,71 @@ const char *probe_idle(u64 seed)
 	return first_wrong;
 }
 
+static struct rdl_event reader(void)
+{
+	return (struct rdl_event){ .type = RDL_EV_ACQ, .mode = RDL_MODE_S, .head = RDL_MODE_S, .run = 1 };
+}
+
+/* The READ of the word that is in flight ends, and finds so many exclusive tickets drawn. */
+static void looked(struct rdl_lock *l, struct rdl_acts *acts, u32 writers)
+{
+	struct rdl_event end = ended(RDL_ACT_POST_READ_WORD, RDL_OK);
+
+	end.old = rdl_w_pack(1 + writers, writers, 1, l->epoch, false, false);
+	end.head = l->nq ? RDL_MODE_S : RDL_MODE_NL;
+	end.run = l->nq;
+	wrong(step(l, acts, end), "no READ of the word was in flight");
+}
+
+/*
+ * Readers of one node join without end while no writer waits, with one look a budget, also where the budget is 0; they
+ * are let in no more when one does, nor before the look has ended.
+ */
+static void readers_look_of(u16 budget)
+{
+	struct rdl_event end = ended(0, RDL_OK);
+	u32 i, each = budget ? budget : 1;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), budget);
+	rdl_lock_props(&l, 0, 7);
+	wrong(step(&l, &acts, reader()), "no draw");
+	end.head = RDL_MODE_S;
+	end.run = 1;
+	wrong(step(&l, &acts, end) || l.users != 1, "not granted");
+	for (i = 0; i < budget; i++)
+		wrong(step(&l, &acts, reader()) || l.users != 2 + i, "no join within the budget");
+	for (i = 0; i < 10 * each; i++) {
+		bool due = i % each == 0, before = due && (i & 1);
+
+		wrong(budget && due != (l.q.rd == RDL_ACT_POST_READ_WORD), "a look too many, or none");
+		if (budget && due && !before)
+			looked(&l, &acts, 0);
+		wrong(step(&l, &acts, reader()), "a reader is refused");
+		if (l.nq)
+			looked(&l, &acts, 0);
+		wrong(l.users != 2 + budget + i || l.nq, "a reader waits for nobody");
+	}
+	if (!budget)
+		wrong(step(&l, &acts, reader()), "a reader is refused");
+	looked(&l, &acts, 1);
+	wrong(step(&l, &acts, reader()) || l.nq != 1 + !budget, "a reader passes a writer that waits");
+	wrong(l.q.rd || l.q.rd_due, "and looks again");
+}
+
+const char *readers_look(u64 seed)
+{
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	sim_debt_max = 64;
+	readers_look_of(3);
+	readers_look_of(1);
+	readers_look_of(0);
+	return first_wrong;
+}
+
 static void reset_of(u8 kind, bool late)
 {
 	struct rdl_event reset = { .type = RDL_EV_REPORT, .report = RDL_REPORT_RESET };
