@@ -614,6 +614,9 @@ int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline)
 	if (err == -ETIMEDOUT)
 		/* The home still counts down for an earlier life of this node: the id is taken. */
 		return last == -EAGAIN ? -EBUSY : -EHOSTUNREACH;
+	/* An own address that no RDMA device has, say: to a caller the same as one that no device leads to. */
+	if (!err && last == -EADDRNOTAVAIL)
+		return -ENODEV;
 	return err ? err : last;
 }
 
