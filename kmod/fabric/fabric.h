@@ -107,6 +107,7 @@ struct rdf_op {
 	u32 asked;		/* rpc: bytes of a read or write that requests were sent for */
 	u32 slot;
 	u64 dma;
+	u64 mark;		/* nic, atomics: in the slot until the result is */
 	u64 cid;
 	bool posted;
 	bool undone;		/* a fault point: not carried out, and nobody is to know */
@@ -203,6 +204,7 @@ struct rdf_link_ops {
 	X(accept, "connections accepted") \
 	X(reject, "connections refused by this node") \
 	X(link_down, "links lost or closed") \
+	X(no_result, "atomics that the device said were done, without the word's old value") \
 	X(stalled, "links ended because the device neither completed nor gave up what was posted")
 
 enum rdf_stat {

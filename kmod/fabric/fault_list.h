@@ -9,6 +9,7 @@
 #define RDF_FAULTS(X) \
 	X(op_ambig, "an operation that was done is reported as ambiguous, and its link dies") \
 	X(cas_lost, "a compare-and-swap is not done and reported as ambiguous, and its link dies") \
+	X(no_result, "nic: an atomic completes well, and its result was not stored") \
 	X(op_stall, "an operation that was done is never reported until its link ends, then as ambiguous") \
 	X(exec_stall, "the end of a registration or an invalidation is not seen until the loopback pair ends") \
 	X(op_delay, "a completed operation is reported op_delay_ms later") \

@@ -237,6 +237,7 @@ struct rdf_link {
 	struct delayed_work held_work;
 	struct page *slot_pages;
 	u64 slot_dma;
+	u64 mark;			/* of the last atomic, protected by @lock */
 	struct rdf_rpc *rpc;		/* NULL: the device does the operations; set before UP */
 
 	/* messages, all protected by @lock */

@@ -6,10 +6,13 @@
  * link->held (a fault point delays its report), or with its owner again. A completion is known by its wr_cqe and its
  * status; the other fields of an error completion are garbage on some devices.
  */
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "rpc.h"
 #include "verbs.h"
+
+#define RDF_MARK_STEP	0x9e3779b97f4a7c15ull	/* odd: 2^64 steps until a mark comes again */
 
 static enum dma_data_direction rdf_op_dir(const struct rdf_op *op)
 {
@@ -38,18 +41,44 @@ static enum rdf_outcome rdf_op_outcome(const struct rdf_op *op, enum ib_wc_statu
 	return op->opcode == RDF_OP_WRITE && op->len > RDF_ONE_PACKET ? RDF_AMBIGUOUS : RDF_FAILED;
 }
 
+/*
+ * The word's old value, from the slot. Before the post the slot got a mark of its own: rxe can complete an atomic
+ * without having stored its result. A SEND or WRITE before it comes twice, the responder acknowledges once more what it
+ * did last, the atomic, in a packet that has no old value, and the requester (check_ack()) takes that for its end:
+ *
+ *   requester                        responder
+ *   WRITE n, atomic n+1
+ *                                    does both; the answer to n+1 is lost
+ *                                    WRITE n again: plain ACK of n+1
+ *   atomic n+1 is complete
+ *
+ * What the last operation in this slot found would be believed then, and could make two owners. It was done, but what
+ * it found nobody knows.
+ */
+static enum ib_wc_status rdf_op_result(struct rdf_link *link, struct rdf_op *op)
+{
+	u64 off = (u64)op->slot * RDF_SLOT_STRIDE;
+	u64 *slot = page_address(link->slot_pages) + off;
+
+	ib_dma_sync_single_for_cpu(rdf_ib(link), link->slot_dma + off, sizeof(u64), DMA_BIDIRECTIONAL);
+	if (rdf_fault(RDF_FAULT_no_result))
+		*slot = op->mark;
+	op->old = READ_ONCE(*slot);
+	if (op->old != op->mark)
+		return IB_WC_SUCCESS;
+	op->old = 0;
+	rdf_count(link->dom, RDF_STAT_no_result);
+	return IB_WC_RETRY_EXC_ERR;
+}
+
 static void rdf_op_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rdf_op *op = container_of(wc->wr_cqe, struct rdf_op, cqe);
 	struct rdf_link *link = op->link;
 	enum ib_wc_status status = wc->status;
 
-	if (rdf_op_atomic(op)) {
-		u64 off = (u64)op->slot * RDF_SLOT_STRIDE;
-
-		ib_dma_sync_single_for_cpu(rdf_ib(link), link->slot_dma + off, sizeof(u64), DMA_FROM_DEVICE);
-		op->old = status == IB_WC_SUCCESS ? READ_ONCE(*(u64 *)(page_address(link->slot_pages) + off)) : 0;
-	}
+	if (rdf_op_atomic(op) && status == IB_WC_SUCCESS)
+		status = rdf_op_result(link, op);
 	rdf_op_unmap(link, op);
 	rdf_op_finish(link, op, status);
 }
@@ -133,7 +162,11 @@ static int rdf_op_post(struct rdf_link *link, struct rdf_op *op, unsigned int sl
 		awr.swap = cas ? op->arg[1] : 0;
 		sge.addr = link->slot_dma + (u64)slot * RDF_SLOT_STRIDE;
 		sge.length = sizeof(u64);
-		ib_dma_sync_single_for_device(rdf_ib(link), sge.addr, sge.length, DMA_FROM_DEVICE);
+		/* No two marks of a link are alike; that a word is one has a chance of 2^-64. */
+		link->mark += RDF_MARK_STEP;
+		op->mark = link->mark;
+		*(u64 *)(page_address(link->slot_pages) + (u64)slot * RDF_SLOT_STRIDE) = op->mark;
+		ib_dma_sync_single_for_device(rdf_ib(link), sge.addr, sge.length, DMA_BIDIRECTIONAL);
 	} else {
 		wr = &rwr.wr;
 		wr->opcode = op->opcode == RDF_OP_READ ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE;
@@ -372,10 +405,12 @@ int rdf_wr_alloc(struct rdf_link *link)
 	link->slot_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(RDF_SLOT_BYTES));
 	if (!link->slot_pages)
 		return -ENOMEM;
-	dma = ib_dma_map_single(ib, page_address(link->slot_pages), RDF_SLOT_BYTES, DMA_FROM_DEVICE);
+	/* Both ways: where the device has a bounce buffer the marks are to reach it. */
+	dma = ib_dma_map_single(ib, page_address(link->slot_pages), RDF_SLOT_BYTES, DMA_BIDIRECTIONAL);
 	if (ib_dma_mapping_error(ib, dma))
 		return -ENOMEM;
 	link->slot_dma = dma;
+	link->mark = get_random_u64();
 	return link->loop ? 0 : rdf_msg_alloc(link);
 }
 
@@ -383,7 +418,7 @@ int rdf_wr_alloc(struct rdf_link *link)
 void rdf_wr_map_free(struct rdf_link *link)
 {
 	if (link->slot_dma)
-		ib_dma_unmap_single(rdf_ib(link), link->slot_dma, RDF_SLOT_BYTES, DMA_FROM_DEVICE);
+		ib_dma_unmap_single(rdf_ib(link), link->slot_dma, RDF_SLOT_BYTES, DMA_BIDIRECTIONAL);
 	link->slot_dma = 0;
 	rdf_rpc_map_free(link);
 	rdf_msg_map_free(link);

@@ -60,6 +60,15 @@ fabric_loop()
 	check "op_ambig: one is ambiguous" test "$(val ambiguous)" = 1
 	check "op_ambig: the pair is made again" cmd loop back
 
+	# 4 points of back-end nic alone: its device stores results.
+	if [ "$backend" = nic ]; then
+		fault no_result 1
+		check "no_result: the operation was taken" cmd ownfaa 1
+		check "no_result: nobody believes what the last one found" test "$(val ambiguous)" = 1
+		check "no_result: it is counted" test "$(val stat_no_result)" = 1
+		check "no_result: the pair is made again" cmd loop back
+	fi
+
 	fault op_delay 1
 	before=$(vmctl now)
 	check "op_delay: a late completion still comes, once" cmd ownfaa 4 4
