@@ -67,10 +67,10 @@ class Cpio:
         other.parts, other.dirs, other.inode = list(self.parts), set(self.dirs), self.inode
         return other
 
-    def bytes(self):
+    def bytes(self, block=512):
         self._entry("TRAILER!!!", 0)
         out = b"".join(self.parts)
-        return out + b"\0" * (-len(out) % 512)
+        return out + b"\0" * (-len(out) % block)
 
 
 def slurp(path):
@@ -146,7 +146,8 @@ class Payload:
         cpio.file("vm/environment", words.encode())
         # Nodes that come from one snapshot have one random state until they have this.
         cpio.file("vm/seed", os.urandom(64), 0o600)
-        return cpio.bytes()
+        # To its last byte: what cpio leaves unread would be in the way of another archive.
+        return cpio.bytes(block=4)
 
 
 class Image:
@@ -284,6 +285,18 @@ class Image:
         cpio.file(f"lib/modules/{known.release}/modules.dep",
                   self.dep_text(everything).encode())
 
+    def network(self, cpio):
+        cpio.file("vm/network", slurp(os.path.join(self.source, "network")))
+        cpio.file("vm/modules.rxe", self.names("rxe"))
+
+    def ready(self, vmctl):
+        """The archive of a VM that becomes one of the nodes, and then waits for its scenario."""
+        cpio = Cpio()
+        cpio.file("vm/main", slurp(os.path.join(self.source, "ready")))
+        cpio.file("vm/vmctl", slurp(vmctl), 0o755)
+        self.network(cpio)
+        return Payload(cpio)
+
     def payload(self, scenario, vmctl):
         cpio = Cpio()
         files, kos = self.find_needs(scenario.needs)
@@ -296,7 +309,7 @@ class Image:
         for hook in ("atstart", "atend"):
             if os.path.exists(os.path.join(self.source, hook)):
                 cpio.file(f"vm/{hook}", slurp(os.path.join(self.source, hook)))
-        cpio.file("vm/modules.rxe", self.names("rxe"))
+        self.network(cpio)
         for inside, path in sorted(files.items()):
             cpio.file(inside, slurp(path), 0o755)
         if kos:

@@ -26,7 +26,7 @@ class Node:
 
     def __init__(self, run, number):
         self.run, self.number = run, number
-        self.boot, self.process, self.finished = 0, None, []
+        self.boot, self.process, self.finished, self.snapshot = 0, None, [], None
         self.asked = None
         # boot, atstart, begin (the scenario runs), end (atend runs), off; and since when.
         self.phase, self.since = "boot", 0.0
@@ -57,12 +57,11 @@ class Node:
         fds = self.run.wire.fds(self.number)
         argv = qemu.machine(self.run.vmlinux, self.run.mem, self.run.scenario.smp, self.run.words)
         argv += self.serial() + qemu.devices(sock, self.run.wire.args(self.number, self.run.scenario.vms))
+        self.snapshot = self.run.snapshot(self.number, self.boot)
         try:
-            if self.run.snapshot:
-                fds.append(os.open(self.run.snapshot, os.O_RDONLY))
-                argv += ["-initrd", self.run.base, "-incoming", f"fd:{fds[-1]}",
-                         # What it would announce to the others is an address that no node has.
-                         "-global", "migration.announce-rounds=0"]
+            if self.snapshot:
+                fds.append(os.open(self.snapshot, os.O_RDONLY))
+                argv += ["-initrd", self.run.base] + qemu.incoming(fds[-1])
                 self.channels["payload"].send(payload)
             else:
                 with open(sock + "initrd", "wb") as initrd:
@@ -77,7 +76,7 @@ class Node:
             else:
                 self.process = qemu.start(argv, self.out("qemu"), fds)
         finally:
-            if self.run.snapshot:
+            if self.snapshot:
                 os.close(fds[-1])
 
     def environment(self):
@@ -178,8 +177,8 @@ class Node:
             ended = "poweroff" if "# vm-end: " in texts[0] else "died"
         hint = ""
         dies = self.number in self.run.scenario.dies
-        if self.run.snapshot and ended == "died" and not texts[0]:
-            hint = f"not restored: remove {self.run.snapshot} (BOOT=cold goes without)"
+        if self.snapshot and ended == "died" and not texts[0]:
+            hint = f"not restored: remove {self.snapshot} (BOOT=cold goes without)"
         self.finished.append(Boot(self.label, texts[0], texts[1], ended, may_die=dies, files=wrong, hint=hint))
 
 
@@ -189,8 +188,8 @@ class Run:
     def __init__(self, loop, scenario, kernel, payload, out, tmp, **options):
         self.loop, self.scenario, self.payload, self.out, self.tmp = loop, scenario, payload, out, tmp
         self.vmlinux, self.base = options["vmlinux"], options["base"]
-        # Where to begin, or None: at the beginning.
-        self.snapshot = options.get("snapshot")
+        # Where a node's boot begins, or None: at the beginning.
+        self.snapshot = options.get("snapshot", lambda node, boot: None)
         self.mem = int(scenario.mem * kernel.mem)
         self.words = kernel.arguments.split() + scenario.cmdline.split()
         self.scale = options.get("scale", "0.05")

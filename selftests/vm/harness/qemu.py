@@ -51,6 +51,11 @@ def devices(sock, net):
     return argv + net
 
 
+def incoming(fd):
+    """To go on from a snapshot. What it would announce to the others is an address that no node has."""
+    return ["-incoming", f"fd:{fd}", "-global", "migration.announce-rounds=0"]
+
+
 def start(argv, errors, fds=(), stdio=subprocess.DEVNULL):
     with open(os.devnull if errors is None else errors, "wb") as err:
         return subprocess.Popen(argv, stdin=stdio, stdout=stdio, stderr=None if errors is None else err,
