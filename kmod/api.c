@@ -356,7 +356,7 @@ RDLOCK_EXPORT(rdlock_valid);
  * @deadline: CLOCK_MONOTONIC
  *
  * Context: process, sleeps, killable. Return: counter or ERR_PTR: -ENOENT, -EEXIST (another number of cells), -ENOSPC,
- * -EHOSTUNREACH, -ETIMEDOUT, -ERESTARTSYS, -EINVAL.
+ * -EHOSTUNREACH, -ETIMEDOUT, -ERESTARTSYS (after which it may have been made), -EINVAL.
  */
 struct rdlock_counter *rdlock_counter_open(struct rdlock_space *space, const void *key, size_t len, u32 cells,
 					   ktime_t deadline)

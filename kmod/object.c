@@ -80,8 +80,11 @@ static bool caller_has_signal(const struct rdlock_caller *caller)
 	return signal_pending_state(caller->interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE, current);
 }
 
-/* Ask the home where the cells are. -ENOTCONN, -ETIMEDOUT: may be asked again. */
-static int counter_register(struct rdlock_counter *c, u32 cells, const struct rdlock_caller *caller)
+/*
+ * Ask the home where the cells are. @instance: in which the caller has seen that they may be looked for. -ENOTCONN,
+ * -ETIMEDOUT: may be asked again.
+ */
+static int counter_register(struct rdlock_counter *c, u32 cells, u64 instance, const struct rdlock_caller *caller)
 {
 	struct {
 		struct rdl_msg h;
@@ -91,7 +94,6 @@ static int counter_register(struct rdlock_counter *c, u32 cells, const struct rd
 		struct rdl_msg h;
 		struct rdl_msg_opened o;
 	} rep;
-	u64 instance;
 	u32 no;
 	int err;
 
@@ -99,11 +101,10 @@ static int counter_register(struct rdlock_counter *c, u32 cells, const struct rd
 	req.o.key_len = c->key_len;
 	req.o.cells = cpu_to_le32(cells);
 	memcpy(req.o.key, c->key, sizeof(req.o.key));
-	instance = READ_ONCE(c->space->instance);
 	err = rdlock_session_call(c->space, &req.h, sizeof(req), &rep, sizeof(rep), caller, &no);
 	if (err)
 		return err == -EAGAIN ? -ENOTCONN : err;
-	/* The answer may be of a newer instance than the one we looked at: ask again, and see that it is. */
+	/* The answer may be of a newer instance than the one that was looked at: look again, and see that it is. */
 	if (READ_ONCE(c->space->instance) != instance)
 		return -ENOTCONN;
 	spin_lock(&c->lock);
@@ -132,11 +133,13 @@ static int counter_look_up(struct rdlock_counter *c, u32 cells, const struct rdl
 			   struct rdf_addr *addr, u32 *session)
 {
 	bool known, mine = false;
+	u64 instance;
 	int err;
 
 	for (;;) {
 		spin_lock(&c->lock);
-		if (c->instance && c->instance != READ_ONCE(c->space->instance)) {
+		instance = READ_ONCE(c->space->instance);
+		if (c->instance && c->instance != instance) {
 			spin_unlock(&c->lock);
 			return -EKEYREVOKED;
 		}
@@ -157,7 +160,7 @@ static int counter_look_up(struct rdlock_counter *c, u32 cells, const struct rdl
 			return err;
 	}
 
-	err = counter_register(c, cells, caller);
+	err = counter_register(c, cells, instance, caller);
 	spin_lock(&c->lock);
 	*addr = c->addr;
 	*session = c->session;

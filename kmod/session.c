@@ -66,7 +66,7 @@ static void session_explain(struct rdlock_space *space, int err)
 {
 	lockdep_assert_held(&space->lock);
 	space->session.last_err = err;
-	if (!space->session.up)
+	if (!space->session.up && space->state != RDLOCK_SPACE_READY)
 		rdlock_space_set_state_locked(space, space->state, -err);
 }
 

@@ -393,7 +393,8 @@ struct rdlock_space_list {
  * @flags: RDLOCK_OPEN_NONBLOCK, RDLOCK_OPEN_ROBUST, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
  * @key_len: 1 to RDLOCK_NAME_MAX
  * @kind: enum rdlock_kind
- * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, -EHOSTUNREACH: there is no session with it
+ * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, or the deadline had passed before it was
+ *	asked; -EHOSTUNREACH: there is no session with it. After these, and after a signal, the counter may have been made
  * @key: the key, zero-filled
  * @value_size: bytes of the value block; 0: none, or as many as it has
  * @reserved: 0
