@@ -117,7 +117,7 @@ TEST(two_keys_are_two_locks, 30)
 	EXPECT(lock_release(b), 0);
 }
 
-/* More than the module's budget, and nobody else wants it: none waits for another to leave, not even one that tries. */
+/* More than the module's budget, and nobody else wants it: none waits for another to leave. */
 TEST(readers_join_readers_however_many, 60)
 {
 	int space = need_space(), fds[60], writer;

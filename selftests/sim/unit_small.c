@@ -214,6 +214,7 @@ static void looked(struct rdl_lock *l, struct rdl_acts *acts, u32 writers)
  */
 static void readers_look_of(u16 budget)
 {
+	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT };
 	struct rdl_event end = ended(0, RDL_OK);
 	u32 i, each = budget ? budget : 1;
 	struct rdl_acts acts;
@@ -243,6 +244,16 @@ static void readers_look_of(u16 budget)
 	looked(&l, &acts, 1);
 	wrong(step(&l, &acts, reader()) || l.nq != 1 + !budget, "a reader passes a writer that waits");
 	wrong(l.q.rd || l.q.rd_due, "and looks again");
+	/* The writer may have died, and been recovered from. */
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch }), "not frozen");
+	rebuilt.epoch = l.epoch + 1;
+	rebuilt.rebuilt.what = RDL_CLAIM_HOLD;
+	rebuilt.rebuilt.mode = RDL_MODE_S;
+	rebuilt.rebuilt.granted = 1;
+	rebuilt.head = RDL_MODE_S;
+	rebuilt.run = l.nq;
+	wrong(step(&l, &acts, rebuilt) || l.st != RDL_ST_HELD, "not rebuilt");
+	wrong(l.nq && l.q.rd != RDL_ACT_POST_READ_WORD, "after a recovery nobody looks again");
 }
 
 const char *readers_look(u64 seed)

@@ -5,7 +5,8 @@
  *   hammer lock KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT]
  *	COUNT acquisitions in all. The holder reads cell 0 of the counter KEY, waits, and writes back one
  *	more; it checks that cell 1, the last holder's token, is less than its own.
- *	With -r so many rounds of a hundred are shared: the cells must not change meanwhile.
+ *	With -r so many rounds of a hundred are shared: the cells must not change meanwhile. With -v the
+ *	lock has a value, in which each owner leaves its token for the next one.
  *   hammer free KEY ..	the same without the lock: fails, if its checks are worth anything
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
@@ -26,6 +27,7 @@ static struct {
 	int kind;
 	void (*round)(int lock, int counter);
 	bool lock;
+	bool value;
 	bool stop;
 	unsigned int taken;
 	unsigned long long done, shared, unknown, again, bad, last;
@@ -94,6 +96,22 @@ static void round_shared(int lock, int counter)
 		give_up("release", err);
 }
 
+/* Before the cells, whose operations may have no outcome: so the value is as new as the cell, or newer. */
+static void pass_value(int lock, uint64_t last, uint64_t token)
+{
+	uint32_t len = sizeof(last);
+	uint64_t value = 0;
+	int err = lock_value_read(lock, &value, &len);
+
+	if (!err && (value < last || value >= token))
+		bad("token %llx finds value %llx, the last owner was %llx\n", (unsigned long long)token,
+		    (unsigned long long)value, (unsigned long long)last);
+	if (!err)
+		err = lock_value_write(lock, &token, sizeof(token));
+	if (err)
+		give_up("value", err);
+}
+
 static void round_lock(int lock, int counter)
 {
 	uint64_t token = 0, value, last, old;
@@ -116,6 +134,8 @@ static void round_lock(int lock, int counter)
 		bad("token %llx after %llx\n", (unsigned long long)token, (unsigned long long)last);
 	if (!err && hammer.pause_us)
 		sleep_us(hammer.pause_us);
+	if (!err && hammer.value)
+		pass_value(lock, last, token);
 	if (!err)
 		err = counter_cas(counter, CELL_TOKEN, last, token, &old);
 	if (!err && old != last)
@@ -177,7 +197,7 @@ static void round_cas(int lock __attribute__((unused)), int counter)
 static void *work(void *arg)
 {
 	int space = *(int *)arg;
-	int lock = hammer.lock ? lock_open_as(space, hammer.key, hammer.kind, 0, 0) : -1;
+	int lock = hammer.lock ? lock_open_as(space, hammer.key, hammer.kind, hammer.value ? 8 : 0, 0) : -1;
 	int counter = counter_open(space, hammer.key, NR_CELLS);
 
 	if (counter < 0 || (hammer.lock && lock < 0)) {
@@ -192,7 +212,7 @@ static void *work(void *arg)
 
 static int usage(void)
 {
-	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT]\n",
+	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT] [-v]\n",
 	      stderr);
 	return 2;
 }
@@ -220,7 +240,7 @@ int main(int argc, char **argv)
 	hammer.key = argv[2];
 	argc -= 2;
 	argv += 2;
-	while ((c = getopt(argc, argv, "t:n:p:k:r:")) != -1) {
+	while ((c = getopt(argc, argv, "t:n:p:k:r:v")) != -1) {
 		switch (c) {
 		case 't':
 			hammer.threads = atoi(optarg);
@@ -233,6 +253,9 @@ int main(int argc, char **argv)
 			break;
 		case 'r':
 			hammer.readers = atoi(optarg);
+			break;
+		case 'v':
+			hammer.value = true;
 			break;
 		case 'k':
 			hammer.kind = kind_of(optarg);

@@ -393,8 +393,7 @@ struct rdlock_space_list {
  * @flags: RDLOCK_OPEN_NONBLOCK, RDLOCK_OPEN_ROBUST, and RDLOCK_OPEN_STICKY or RDLOCK_OPEN_NOT_STICKY
  * @key_len: 1 to RDLOCK_NAME_MAX
  * @kind: enum rdlock_kind
- * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, or the deadline had passed before it was
- *	asked; -EHOSTUNREACH: there is no session with it. After these, and after a signal, the counter may have been made
+ * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, -EHOSTUNREACH: there is no session with it
  * @key: the key, zero-filled
  * @value_size: bytes of the value block; 0: none, or as many as it has
  * @reserved: 0
@@ -618,7 +617,9 @@ struct rdlock_value {
  * @key_len: 1 to RDLOCK_NAME_MAX; counters and locks have separate keys
  * @cells: number of 8-byte cells, all 0 at first; 0: as many as it has (-ENOENT if it does not exist); another number
  *	than an existing counter has: -EEXIST
- * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, -EHOSTUNREACH: there is no session with it
+ * @deadline: until then the home is asked; -ETIMEDOUT: it did not answer, or the deadline had passed before it was
+ *	asked; -EHOSTUNREACH: there is no session with it. After these, and after a signal, the counter may have been
+ *	made
  * @key: the key, zero-filled
  *
  * A counter lives as long as its space.
