@@ -9,6 +9,8 @@
  *	lock has a value, in which each owner leaves its token for the next one.
  *   hammer free KEY ..	the same without the lock: fails, if its checks are worth anything
  *   hammer add KEY ..	COUNT times fetch-and-add of 1 to cell 0 of counter KEY
+ *   hammer behind KEY ..	COUNT times takes a lock of kind fair, whose slot is then being written, and at once
+ *	changes cell 1 of counter KEY, by compare-and-swap. Nobody else does, so what was there is known.
  *   hammer cas KEY ..	COUNT increments of cell 0 by read and compare-and-swap, repeated until it fits
  *
  * Prints one line "WORD=NUMBER ..." and ends with 0; 1 if what must not happen did, or the space went away
@@ -29,6 +31,7 @@ static struct {
 	bool lock;
 	bool value;
 	bool stop;
+	int space;
 	unsigned int taken;
 	unsigned long long done, shared, unknown, again, bad, last;
 } hammer = { .threads = 4, .count = 100 };
@@ -194,6 +197,41 @@ static void round_cas(int lock __attribute__((unused)), int counter)
 	}
 }
 
+static void round_behind(int lock __attribute__((unused)), int counter)
+{
+	static uint64_t expect;
+	uint64_t old, next = expect + (1ull << 32) + 7;
+	char key[80];
+	int own, err;
+
+	snprintf(key, sizeof(key), "%s%u", hammer.key, hammer.taken % 8);
+	own = lock_open_as(hammer.space, key, RDLOCK_KIND_FAIR, 0, 0);
+	if (own < 0) {
+		try_again("open", own);
+		return;
+	}
+	err = lock_acquire(own, 0, NEVER, NULL);
+	if (err) {
+		try_again("acquire", err);
+	} else {
+		err = counter_cas(counter, CELL_TOKEN, expect, next, &old);
+		if (!err && old != expect)
+			bad("the cell was %llx, and the answer is %llx\n", (unsigned long long)expect,
+			    (unsigned long long)old);
+		if (!err)
+			ADD(done);
+		else if (err == -EREMOTEIO)
+			ADD(unknown);
+		else
+			try_again("cas", err);
+	}
+	close(own);
+	/* Whatever became of it. */
+	do {
+		err = counter_read(counter, CELL_TOKEN, &expect);
+	} while (err && try_again("read", err));
+}
+
 static void *work(void *arg)
 {
 	int space = *(int *)arg;
@@ -212,8 +250,8 @@ static void *work(void *arg)
 
 static int usage(void)
 {
-	fputs("hammer lock|free|add|cas KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND] [-r PERCENT] [-v]\n",
-	      stderr);
+	fputs("hammer lock|free|add|cas|behind KEY [-t THREADS] [-n COUNT] [-p MICROSECONDS] [-k KIND]\n"
+	      "       [-r PERCENT] [-v]\n", stderr);
 	return 2;
 }
 
@@ -234,6 +272,8 @@ int main(int argc, char **argv)
 		hammer.round = round_add;
 	else if (!strcmp(argv[1], "cas"))
 		hammer.round = round_cas;
+	else if (!strcmp(argv[1], "behind"))
+		hammer.round = round_behind;
 	else
 		return usage();
 	hammer.lock = !strcmp(argv[1], "lock");
@@ -275,6 +315,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "space %s: %s\n", the_space(), strerrorname_np(-space));
 		return 1;
 	}
+	hammer.space = space;
+	if (hammer.round == round_behind)
+		hammer.threads = 1;	/* the cell is nobody else's */
 	for (i = 0; i < hammer.threads; i++)
 		if (pthread_create(&threads[i], NULL, work, &space))
 			abort();
