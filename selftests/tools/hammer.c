@@ -226,7 +226,11 @@ static void round_behind(int lock __attribute__((unused)), int counter)
 			try_again("cas", err);
 	}
 	close(own);
-	/* Whatever became of it. */
+	if (!err && old == expect) {
+		expect = next;
+		return;
+	}
+	/* Not each time: an answer left over from this would be the right one for the next. */
 	do {
 		err = counter_read(counter, CELL_TOKEN, &expect);
 	} while (err && try_again("read", err));
