@@ -5,6 +5,10 @@
  * The nodes meet, and leave what they measured, in the cells of a counter of the space: so each of them knows it all,
  * and prints the same. A run's place in the cells follows from how many have come before, so the cells of one name
  * serve one run after another.
+ *
+ * Who wants a lock alone takes it so many times. Where all want the same one they do so for the same time, not the same
+ * number of times: else the first to be done would leave the rest of it to the others, uncontended, and every kind would
+ * look fair. They do not begin at the same moment, so the first and the last part of that time do not count.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +24,8 @@
 #define MAX_NODES	4
 #define MAX_THREADS	32
 #define MAX_GRANTS	1000000
+#define MAX_SECONDS	60
+#define EDGE		5		/* the first and the last fifth of the time do not count */
 #define MEET_SECONDS	120
 #define LEN(a)		(sizeof(a) / sizeof(*(a)))
 
@@ -53,7 +59,7 @@ struct bench {
 	int space;
 	int cells;			/* counter fd */
 	struct rdlock_space_stat stat;
-	uint64_t nodes, threads, grants;
+	uint64_t nodes, threads, grants, seconds;
 	uint64_t run, me;		/* number of this run of all nodes, and of this node in it */
 	uint64_t met;			/* how often all have met */
 };
@@ -62,8 +68,11 @@ struct worker {
 	pthread_t thread;
 	pthread_barrier_t *start;
 	int lock;
-	uint64_t grants, local;
-	uint32_t *ns;			/* of each acquire */
+	uint64_t max;			/* grants, if @ns is 0; else how many @took has room for */
+	uint64_t ns;			/* how long */
+	uint64_t grants, local;		/* of those that count */
+	uint64_t nr_took;
+	uint32_t *took;			/* nanoseconds of each acquire that was begun when they count */
 	int err;
 };
 
@@ -129,18 +138,31 @@ static int leave_result(struct bench *b, unsigned int cell, uint64_t value)
 static void *work(void *arg)
 {
 	struct worker *w = arg;
+	uint64_t begin, from = 0, to = UINT64_MAX, stop = UINT64_MAX, before, now, i;
 	struct rdlock_grant g;
-	uint64_t i, start;
 
 	pthread_barrier_wait(w->start);
-	for (i = 0; i < w->grants && !w->err; i++) {
-		start = now_ns();
+	begin = now_ns();
+	if (w->ns) {
+		from = begin + w->ns / EDGE;
+		to = begin + w->ns - w->ns / EDGE;
+		stop = begin + w->ns;
+	}
+	for (i = 0, now = begin; w->ns ? now < stop : i < w->max; i++) {
+		before = now_ns();
 		w->err = rdlock_acquire(w->lock, RDLOCK_MODE_EXCLUSIVE, RDLOCK_NO_DEADLINE, &g);
 		if (w->err)
 			break;
-		w->ns[i] = now_ns() - start;
-		w->local += g.flags & RDLOCK_GRANT_LOCAL ? 1 : 0;
+		now = now_ns();
+		if (before >= from && before < to && w->nr_took < w->max)
+			w->took[w->nr_took++] = now - before < UINT32_MAX ? now - before : UINT32_MAX;
+		if (now >= from && now < to) {
+			w->grants++;
+			w->local += g.flags & RDLOCK_GRANT_LOCAL ? 1 : 0;
+		}
 		w->err = rdlock_release(w->lock);
+		if (w->err)
+			break;
 	}
 	return NULL;
 }
@@ -178,18 +200,43 @@ static int run_workers(struct worker *w, unsigned int threads, uint64_t *ns)
 	return err;
 }
 
+/* Of what the threads did one sum, left for all to read. */
+static int leave_results(struct bench *b, unsigned int kind, unsigned int c, struct worker *w, unsigned int threads,
+			 uint64_t ns)
+{
+	uint64_t value[NR_VALUES] = { [NS] = ns }, n = 0;
+	uint32_t *took = w[0].took;
+	unsigned int i, v;
+	int err = 0;
+
+	for (i = 0; i < threads; i++) {
+		value[GRANTS] += w[i].grants;
+		value[LOCAL] += w[i].local;
+		memmove(took + n, w[i].took, w[i].nr_took * sizeof(*took));
+		n += w[i].nr_took;
+	}
+	if (n) {
+		qsort(took, n, sizeof(*took), compare);
+		value[P50] = took[n / 2];
+		value[P99] = took[n - 1 - n / 100];
+	}
+	for (v = 0; v < NR_VALUES && !err; v++)
+		err = leave_result(b, result_cell(b->me, kind, c, v), value[v]);
+	return err;
+}
+
 static int measure(struct bench *b, unsigned int kind, unsigned int c)
 {
 	unsigned int threads = loads[c].crowd ? b->threads : 1, i;
 	struct rdlock_lock_opts opts = { .kind = kinds[kind] };
-	uint64_t total = threads * b->grants, value[NR_VALUES] = {};
-	uint32_t *ns = calloc(total, sizeof(*ns));
+	uint64_t max = loads[c].all ? MAX_GRANTS : b->grants, ns = 0;
+	uint32_t *took = calloc(threads * max, sizeof(*took));
 	struct worker w[MAX_THREADS] = {};
-	unsigned int flags = 0, v;
+	unsigned int flags = 0;
 	char key[64];
 	int err = 0;
 
-	if (!ns)
+	if (!took)
 		return -ENOMEM;
 	if (kinds[kind] == RDLOCK_KIND_FAIR || kinds[kind] == RDLOCK_KIND_MCS)
 		flags = loads[c].sticky ? RDLOCK_OPEN_STICKY : RDLOCK_OPEN_NOT_STICKY;
@@ -197,8 +244,9 @@ static int measure(struct bench *b, unsigned int kind, unsigned int c)
 	snprintf(key, sizeof(key), "bench/%s/%s/%llu/%llu", kind_word(kinds[kind]), loads[c].name,
 		 (unsigned long long)b->run, (unsigned long long)(loads[c].all ? b->nodes : b->me));
 	for (i = 0; i < threads; i++) {
-		w[i].grants = b->grants;
-		w[i].ns = ns + i * b->grants;
+		w[i].max = max;
+		w[i].ns = loads[c].all ? b->seconds * 1000000000ull : 0;
+		w[i].took = took + i * max;
 		w[i].lock = rdlock_lock_open_as(b->space, key, strlen(key), &opts, flags, rdlock_deadline_in(10));
 		if (w[i].lock < 0 && !err)
 			err = w[i].lock;
@@ -207,19 +255,15 @@ static int measure(struct bench *b, unsigned int kind, unsigned int c)
 	if (!err && loads[c].all)
 		err = meet(b);
 	if (!err)
-		err = run_workers(w, threads, &value[NS]);
-	for (i = 0; i < threads; i++) {
-		value[LOCAL] += w[i].local;
+		err = run_workers(w, threads, &ns);
+	if (!err && loads[c].all)
+		ns = w[0].ns - 2 * (w[0].ns / EDGE);
+	for (i = 0; i < threads; i++)
 		if (w[i].lock >= 0)
 			close(w[i].lock);
-	}
-	qsort(ns, total, sizeof(*ns), compare);
-	value[GRANTS] = total;
-	value[P50] = ns[total / 2];
-	value[P99] = ns[total - 1 - total / 100];
-	free(ns);
-	for (v = 0; v < NR_VALUES && !err; v++)
-		err = leave_result(b, result_cell(b->me, kind, c, v), value[v]);
+	if (!err)
+		err = leave_results(b, kind, c, w, threads, ns);
+	free(took);
 	return err;
 }
 
@@ -359,9 +403,10 @@ static int put_results(struct bench *b)
 static int parse(const struct args *a, struct bench *b)
 {
 	const char *nodes = opt_val(a, "nodes"), *threads = opt_val(a, "threads"), *grants = opt_val(a, "grants");
+	const char *seconds = opt_val(a, "seconds");
 	int err;
 
-	*b = (struct bench){ .nodes = 1, .threads = 4, .grants = 200 };
+	*b = (struct bench){ .nodes = 1, .threads = 4, .grants = 200, .seconds = 1 };
 	err = parse_space(a, a->pos[0], &b->t);
 	if (!err && nodes)
 		err = parse_u64(a, "--nodes", nodes, MAX_NODES, &b->nodes);
@@ -369,8 +414,10 @@ static int parse(const struct args *a, struct bench *b)
 		err = parse_u64(a, "--threads", threads, MAX_THREADS, &b->threads);
 	if (!err && grants)
 		err = parse_u64(a, "--grants", grants, MAX_GRANTS, &b->grants);
-	if (!err && (!b->nodes || !b->threads || !b->grants))
-		err = usage_error(a, "--nodes, --threads and --grants are at least 1");
+	if (!err && seconds)
+		err = parse_u64(a, "--seconds", seconds, MAX_SECONDS, &b->seconds);
+	if (!err && (!b->nodes || !b->threads || !b->grants || !b->seconds))
+		err = usage_error(a, "--nodes, --threads, --grants and --seconds are at least 1");
 	return err;
 }
 

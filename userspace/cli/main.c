@@ -138,12 +138,15 @@ const struct command commands[] = {
 		.help = "compare the kinds of locks: latency, throughput, fairness",
 		.more = "With --nodes N it runs on N nodes of the space at the same time: start it on each.\n"
 			"Cases: alone: one node, one thread; cached: the same, and the lock is sticky; handover: every\n"
-			"node, a thread each; crowd: every node, --threads each. Of the first two the slowest node is shown.",
+			"node, a thread each; crowd: every node, --threads each. Of the first two, --grants acquires a node,\n"
+			"the slowest node is shown; in the others all want the same lock for --seconds, and what they get\n"
+			"while all of them do is added up.",
 		.example = "rdlock bench kinds web --nodes 2",
 		.opts = {
 			{ "nodes", 0, "N", "how many nodes take part, 1 to 4 (default 1)" },
 			{ "threads", 0, "N", "threads of each node in a crowd (default 4)" },
-			{ "grants", 0, "N", "grants of each thread (default 200)" },
+			{ "grants", 0, "N", "acquires of each node in alone and cached (default 200)" },
+			{ "seconds", 0, "N", "how long handover and crowd take, 1 to 60 (default 1)" },
 			{ "run", 0, "NAME", "a name of its own, if a run was broken off" },
 		},
 	}, {
