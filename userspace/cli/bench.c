@@ -6,9 +6,9 @@
  * and prints the same. A run's place in the cells follows from how many have come before, so the cells of one name
  * serve one run after another.
  *
- * Who wants a lock alone takes it so many times. Where all want the same one they do so for the same time, not the same
- * number of times: else the first to be done would leave the rest of it to the others, uncontended, and every kind would
- * look fair. They do not begin at the same moment, so the first and the last part of that time do not count.
+ * Who wants a lock alone takes it so many times. Where all want the same one they do so for the same time, not as many
+ * times: else the first to be done would leave the rest of it to the others, uncontended, and every kind would look
+ * fair. They do not begin at the same moment, so the first and the last part of that time do not count.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -73,8 +73,9 @@ const struct command commands[] = {
 			"An owner of a robust lock dies if its node does, or rdlock run is killed. With --recover\n"
 			"RDLOCK_GRANT_FLAGS then says owner-died, and a command that ends with 0 has repaired what was left\n"
 			"half done: the next one is told of nothing. Otherwise, and without --recover, it is told again.\n"
-			"If rdlock run is killed, so is the command, unless it has changed its user: change it outside,\n"
-			"setpriv --reuid=USER ... rdlock run ..., not by a command such as sudo or su under the lock.",
+			"If rdlock run is killed, so is the command, and the lock is held until all that inherited its fd\n"
+			"from the command has ended. A command such as sudo or su is not killed, and sudo closes the fd:\n"
+			"change the user outside, setpriv --reuid=USER ... rdlock run ...",
 		.example = "rdlock run web/deploy -w 60 -- ./deploy.sh\n"
 			   "rdlock run -n web/cron/daily -- run-parts /etc/cron.daily",
 		.opts = {
@@ -87,6 +88,7 @@ const struct command commands[] = {
 			{ "robust", 0, NULL, "who gets it after an owner's death is told; all openers must say it" },
 			{ "recover", 0, NULL, "with --robust: run the command also then; it repairs what it finds" },
 			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (default), or kill the command (SIGTERM)" },
+			{ "close", 'o', NULL, "the command, and what it leaves behind, does not inherit the lock's fd" },
 			{ "verbose", 'v', NULL, "tell on stderr what happens" },
 		},
 	}, {

@@ -2,13 +2,15 @@
 /*
  * rdlock run: a command under a lock.
  *
- * This process holds the lock, not the command: its fd is close-on-exec, so a daemon that the command
- * leaves behind does not keep the lock. In return the command must not outlive this process: signals
- * that ask this process to end are handed to the command and its end is waited for, and if this
- * process is killed, the kernel kills the command. (It forgets to, by design, once the command has
- * changed its user or has run a set-user-ID program: the manual says what to do instead.)
+ * The command inherits the lock's fd, so there is no moment in which anything of it runs without the lock: if this process
+ * is killed, the kernel kills the command, and the lock is released when the last process that has the fd is gone. Closed
+ * in the command, it would be released while a command that is slow to die still runs. What the command leaves behind does
+ * not keep the lock: this process releases it at the command's end, whoever has the fd. Signals that ask this process to
+ * end are handed to the command, whose end is waited for. (The kernel forgets to kill a command that has changed its user
+ * or has run a set-user-ID program: that goes on with the lock, unless, as sudo does, it has closed the fd.)
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@ static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGU
  * @opts, @flags: how it is opened
  * @at_once: do not wait for the holder
  * @kill_on_loss: end the command when the lock is lost
+ * @keep: the command does not get the fd
  * @lost: it was
  * @died: the lock is robust, and an owner died
  * @child: the command
@@ -45,6 +48,7 @@ struct run {
 	unsigned int flags;
 	bool at_once;
 	bool kill_on_loss;
+	bool keep;
 	bool lost;
 	bool died;
 	pid_t child;
@@ -95,6 +99,8 @@ static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t 
 	if (getppid() != parent)
 		_exit(EXIT_ERROR);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	if (!r->keep)
+		fcntl(r->lock, F_SETFD, 0);
 
 	flag_words(grant->flags, flags);
 	setenv("RDLOCK_TOKEN", out_hex_str(grant->token, hex), 1);
@@ -238,6 +244,7 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 	if (opt_val(a, "robust"))
 		r->flags |= RDLOCK_OPEN_ROBUST;
 	*mode = opt_val(a, "shared") ? RDLOCK_MODE_SHARED : RDLOCK_MODE_EXCLUSIVE;
+	r->keep = opt_val(a, "close");
 	r->kill_on_loss = on_loss && strcmp(on_loss, "kill") == 0;
 	err = parse_wait(a, timeout ? timeout : "inf", deadline);
 	if (err)

@@ -4,7 +4,7 @@
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091,SC3043
 . /vm/lib.sh
-plan 17
+plan 22
 
 # says STATUS PATTERN COMMAND...
 says()
@@ -39,7 +39,25 @@ check "-w waits" rdlock run t/x -w 10 -- true
 
 # shellcheck disable=SC2016 # for the command's shell
 check "the command knows its token" rdlock run t/x -- sh -c '[ -n "$RDLOCK_TOKEN" ] && [ -n "$RDLOCK_INSTANCE" ]'
-check "the lock's fd does not leak into the command" \
-	[ "$(rdlock run t/x -- sh -c 'ls -l /proc/self/fd' | grep -c rdlock)" = 0 ]
+fds() { rdlock run "$@" -- sh -c 'ls -l /proc/self/fd' | grep -c rdlock; }
+check "the command has the lock's fd, and no other" [ "$(fds t/x)" = 1 ]
+check "with -o not even that" [ "$(fds -o t/x)" = 0 ]
 check "a background child of the command does not keep the lock" rdlock run t/x -- sh -c 'sleep 20 & exit 0'
 check "it is free again" rdlock run t/x -n -- true
+
+# killed OPTION: rdlock run, when the command's child runs.
+killed()
+{
+	rm -f /tmp/ran
+	# shellcheck disable=SC2086 # none, or one
+	rdlock run $1 t/x -- sh -c 'sleep 1000 & echo $! >/tmp/child && mv /tmp/child /tmp/ran; wait' &
+	wait_for 10 test -e /tmp/ran && kill -KILL $! && ! wait $!
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+check "killed, while a child of the command lives" killed ""
+check "nobody gets the lock beside it" expect_status 124 rdlock run t/x -w 1 -- true
+kill "$(cat /tmp/ran)"
+check "when it is gone somebody does" rdlock run t/x -w 10 -- true
+check "with -o at once" eval 'killed -o && rdlock run t/x -w 1 -- true && ! gone "$(cat /tmp/ran)"'
+kill "$(cat /tmp/ran)"
