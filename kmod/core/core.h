@@ -206,10 +206,10 @@ struct rdl_queue {
 	u8 gone;		/* TRY, PROBE: the waiter has left */
 	u8 fresh;		/* nobody here has had this grant yet, so its first token is not used */
 	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
-	u8 writer;		/* shared, and the budget used up: a look at the word has seen that a writer waits */
+	u8 writer;		/* shared: a look at the word has seen that a writer waits */
 	u16 hint_node;
 	u16 since;		/* local hand-overs when the hint came */
-	u16 extra;		/* shared: so many may join beyond the budget, a look has seen no writer */
+	u16 extra;		/* shared: so many more may join than the budget, looks have seen no writer */
 	u16 asker;		/* node + 1 that gets an ANSWER when the lock is given up, 0: none */
 	u16 nx;			/* exclusive tickets to claim: they count in the frozen word */
 	u16 count;		/* DUTY: exclusive tickets in the word */

@@ -96,22 +96,31 @@ u64 rdl_fair_drawn(const struct rdl_lock *l, u64 word)
 
 /* ---- readers of a node that has the lock ---- */
 
-/*
- * The budget of joins is there for the writers of other nodes. Is there one? Without this look a reader that comes when
- * the budget is used up would wait, perhaps for ever, for all the others to leave, and for nobody's sake. It is posted
- * before one comes, so that a try finds its result; but each join costs one where the budget is 0.
- */
-bool rdl_fair_used_up(const struct rdl_lock *l)
+/* So many readers may join before the budget is used up. */
+u32 rdl_fair_joins(const struct rdl_lock *l)
 {
-	const struct rdl_queue *q = &l->q;
-
-	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !q->fresh && !q->writer && !q->extra &&
-	       l->handovers >= l->budget && l->loc < RDL_LOC_MAX && (l->budget || l->nq) && !rdl_bust(READERS_NO_LOOK);
+	return l->q.extra + (l->handovers < l->budget ? (u32)l->budget - l->handovers : 0);
 }
 
 /*
- * Advice is enough: a writer that draws its ticket behind the READ is overtaken by a budget of readers at most. A word
- * that is being recovered tells nothing, and is looked at again when it is rebuilt.
+ * The budget of joins is there for the writers of other nodes. Is there one? Without this look a reader that comes when
+ * the budget is used up would wait, perhaps for ever, for all the others to leave, and for nobody's sake. It is posted
+ * when half of the budget is left, so that its result is there before a try needs it; but where the budget is 0, each
+ * join costs one, and waits for it.
+ */
+bool rdl_fair_look(const struct rdl_lock *l)
+{
+	const struct rdl_queue *q = &l->q;
+
+	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !q->fresh && !q->writer &&
+	       rdl_fair_joins(l) <= l->budget / 2 && l->loc < RDL_LOC_MAX && (l->budget || l->nq) &&
+	       !rdl_bust(READERS_NO_LOOK);
+}
+
+/*
+ * Advice is enough: a writer that draws its ticket behind the READ is overtaken by a budget of readers at most, those
+ * that join while it is in flight (half of it, see above) and those that it lets in. A word that is being recovered
+ * tells nothing, and is looked at again when it is rebuilt.
  */
 RDL_FAIR_CELL(op_held)
 {
@@ -125,7 +134,7 @@ RDL_FAIR_CELL(op_held)
 					rdl_w_mid(ev->old)))
 		q->writer = 1;
 	else
-		q->extra = l->budget ? l->budget : 1;
+		q->extra += l->budget ? l->budget - l->budget / 2 : 1;
 	return rdl_turn_go(l, ev, acts);
 }
 

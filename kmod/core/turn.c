@@ -23,7 +23,7 @@ static u32 joins_left(const struct rdl_lock *l, const struct rdl_event *ev)
 	if (rdl_bust(BUDGET_IGNORED))
 		n += l->nq;
 	else
-		n += l->q.extra + (l->handovers < l->budget ? (u32)l->budget - l->handovers : 0);
+		n += rdl_fair_joins(l);
 	if (n > room)
 		n = room;
 	if (n > ev->run)
@@ -35,7 +35,7 @@ static bool readers_turn(const struct rdl_lock *l)
 {
 	if (l->q.fresh)
 		return true;
-	return l->loc < RDL_LOC_MAX && (l->q.extra || l->handovers < l->budget || rdl_bust(BUDGET_IGNORED));
+	return l->loc < RDL_LOC_MAX && (rdl_fair_joins(l) || rdl_bust(BUDGET_IGNORED));
 }
 
 static void serve_readers(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
@@ -171,7 +171,7 @@ int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 	/* It is to be closed, and must not be before the value is safe: the claim tells it, and a new epoch begins. */
 	if (l->st == RDL_ST_NONE && (ev->flags & RDL_F_SHED) && rdl_only_copy(l))
 		rdl_roll(l, acts);
-	if (rdl_fair_used_up(l) && !l->q.rd_due && (!l->q.rd || l->q.rd_old))
+	if (rdl_fair_look(l) && !l->q.rd_due && (!l->q.rd || l->q.rd_old))
 		rdl_want_read(l);
 	rdl_post_side(l, acts);
 	if (!l->io)

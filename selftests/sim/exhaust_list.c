@@ -100,7 +100,7 @@ const struct xlisted x_worlds[] = {
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 restart=1"),
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 dup=1"),
 	FAST("kind=fair nodes=2 ops=2 sticky=1 value=1 shared=1 threads=2 hand=1"),
-	/* Readers that have used up the budget look whether a writer waits. */
+	/* Readers that use up the budget look whether a writer waits. */
 	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2"),
 	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 break=1"),
 	FAST("kind=fair nodes=2 ops=2 shared=1 threads=2 recover=1"),

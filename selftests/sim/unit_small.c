@@ -209,14 +209,14 @@ static void looked(struct rdl_lock *l, struct rdl_acts *acts, u32 writers)
 }
 
 /*
- * Readers of one node join without end while no writer waits, with one look a budget, also where the budget is 0; they
- * are let in no more when one does, nor before the look has ended.
+ * Readers of one node join without end while no writer waits, with one look for each half of the budget, also where the
+ * budget is 0, and whether a look ends before or after the next reader comes. They are let in no more when one waits.
  */
 static void readers_look_of(u16 budget)
 {
+	u32 i, left = budget, gain = budget ? budget - budget / 2 : 1, users = 1;
 	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT };
 	struct rdl_event end = ended(0, RDL_OK);
-	u32 i, each = budget ? budget : 1;
 	struct rdl_acts acts;
 	struct rdl_lock l;
 
@@ -226,22 +226,28 @@ static void readers_look_of(u16 budget)
 	end.head = RDL_MODE_S;
 	end.run = 1;
 	wrong(step(&l, &acts, end) || l.users != 1, "not granted");
-	for (i = 0; i < budget; i++)
-		wrong(step(&l, &acts, reader()) || l.users != 2 + i, "no join within the budget");
-	for (i = 0; i < 10 * each; i++) {
-		bool due = i % each == 0, before = due && (i & 1);
+	for (i = 0; i < 50 && (i < 40 || l.q.rd != RDL_ACT_POST_READ_WORD); i++) {
+		bool due = left <= budget / 2;
 
 		wrong(budget && due != (l.q.rd == RDL_ACT_POST_READ_WORD), "a look too many, or none");
-		if (budget && due && !before)
+		if (budget && due && i % 3 == 0) {
 			looked(&l, &acts, 0);
+			left += gain;
+		}
 		wrong(step(&l, &acts, reader()), "a reader is refused");
-		if (l.nq)
+		wrong(!l.nq != !!left, "it joins, or waits, when it should not");
+		if (l.nq) {
 			looked(&l, &acts, 0);
-		wrong(l.users != 2 + budget + i || l.nq, "a reader waits for nobody");
+			left += gain;
+		}
+		left -= !!left;
+		wrong(l.users != ++users || l.nq, "a reader waits for nobody");
 	}
 	if (!budget)
 		wrong(step(&l, &acts, reader()), "a reader is refused");
 	looked(&l, &acts, 1);
+	for (; left; left--)
+		wrong(step(&l, &acts, reader()) || l.users != ++users, "no join within the budget");
 	wrong(step(&l, &acts, reader()) || l.nq != 1 + !budget, "a reader passes a writer that waits");
 	wrong(l.q.rd || l.q.rd_due, "and looks again");
 	/* The writer may have died, and been recovered from. */
@@ -262,6 +268,7 @@ const char *readers_look(u64 seed)
 	sim_ticket_soft = 1u << 25;
 	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
 	sim_debt_max = 64;
+	readers_look_of(4);
 	readers_look_of(3);
 	readers_look_of(1);
 	readers_look_of(0);
