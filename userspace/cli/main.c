@@ -88,7 +88,7 @@ const struct command commands[] = {
 			{ "robust", 0, NULL, "who gets it after an owner's death is told; all openers must say it" },
 			{ "recover", 0, NULL, "with --robust: run the command also then; it repairs what it finds" },
 			{ "on-loss", 0, "WHAT", "if the lock is lost: wait (default), or kill the command (SIGTERM)" },
-			{ "close", 'o', NULL, "the command, and what it leaves behind, does not inherit the lock's fd" },
+			{ "close", 'o', NULL, "the command does not inherit the lock's fd" },
 			{ "verbose", 'v', NULL, "tell on stderr what happens" },
 		},
 	}, {

@@ -2,12 +2,13 @@
 /*
  * rdlock run: a command under a lock.
  *
- * The command inherits the lock's fd, so there is no moment in which anything of it runs without the lock: if this process
- * is killed, the kernel kills the command, and the lock is released when the last process that has the fd is gone. Closed
- * in the command, it would be released while a command that is slow to die still runs. What the command leaves behind does
- * not keep the lock: this process releases it at the command's end, whoever has the fd. Signals that ask this process to
- * end are handed to the command, whose end is waited for. (The kernel forgets to kill a command that has changed its user
- * or has run a set-user-ID program: that goes on with the lock, unless, as sudo does, it has closed the fd.)
+ * The command inherits the lock's fd, so there is no moment in which anything of it runs without the lock: if this
+ * process is killed, the kernel kills the command, and the lock is released when the last process that has the fd is
+ * gone. Closed in the command, it would be released while a command that is slow to die still runs. What the command
+ * leaves behind does not keep the lock: this process releases it at the command's end, whoever has the fd. Signals that
+ * ask this process to end are handed to the command, whose end is waited for. (The kernel forgets to kill a command
+ * that has changed its user or has run a set-user-ID program: that goes on with the lock, unless, as sudo does, it has
+ * closed the fd.)
  */
 #include <errno.h>
 #include <fcntl.h>

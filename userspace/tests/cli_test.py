@@ -249,10 +249,11 @@ def run_environment():
         h.run(0, ["run", "web/x", "-v", "true"], "got 'web/x'", "token 0x0000000000000003")
         same(h.ok("run", "web/x", "--", "echo", "-n", "-v"), "-v")
         same(h.ok("run", "web/x", "echo", "-w", "--"), "-w --\n")
-        # What the command leaves behind must not keep the lock, so the fd is not handed on.
-        fds = h.ok("run", "web/x", "--", "python3", "-c", "import os\nfor f in os.listdir('/proc/self/fd'):\n"
-                   " try: print(os.readlink('/proc/self/fd/' + f))\n except OSError: pass")
-        same([f for f in fds.split() if h.dir in f or f in ("/dev/zero", "/dev/null")][1:], [], "fds of the command")
+        # The lock's fd is handed on, and nothing else; but what the command leaves behind does not keep the lock.
+        for option, want in (["-v"], 1), (["-o"], 0):
+            fds = h.ok("run", *option, "web/x", "--", "python3", "-c", "import os\nfor f in os.listdir('/proc/self/fd'):\n"
+                       " try: print(os.readlink('/proc/self/fd/' + f))\n except OSError: pass")
+            same(len([f for f in fds.split() if f.startswith(h.dir)]), want, f"fds of the command, {option}")
         h.ok("run", "web/x", "sh", "-c", "sleep 5 >/dev/null 2>&1 </dev/null & exit 0")
         h.ok("run", "-n", "web/x", "true")
 
@@ -397,7 +398,7 @@ def bench():
         same([(r["kind"], r["case"], r["grants"]) for r in got["results"][:4]],
              [(k, "alone", 3) for k in ("spin", "fair", "ticket", "mcs")], "alone")
         same([r["kind"] for r in got["results"] if r["case"] == "cached"], ["fair", "mcs"], "what can be cached")
-        same({r["grants"] for r in got["results"] if r["case"] == "crowd"}, {6}, "a crowd")
+        same([r["grants"] > 6 for r in got["results"] if r["case"] == "crowd"], [True] * 4, "a crowd")
         has(h.ok("bench", "kinds", "web", "--grants", "2"), "web: 1 nodes, atomics by device, waiting adaptive",
             "KIND    CASE", "mcs     crowd")
         h.run(2, ["bench", "kinds", "web", "--nodes", "5"], "--nodes")
@@ -407,7 +408,9 @@ def bench():
         h.end(p, 124)
         has(said, "did not come", "--run")
         same("cannot" in said, False, f"a lock is blamed: {said}")
-        h.run(2, ["bench", "kinds", "web", "--threads", "0"], "at least 1")
+        for option in "threads", "grants", "seconds":
+            h.run(2, ["bench", "kinds", "web", f"--{option}", "0"], "at least 1")
+        h.run(2, ["bench", "kinds", "web", "--seconds", "61"], "--seconds")
 
 
 @test
