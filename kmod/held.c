@@ -20,10 +20,11 @@
 
 static int held(const struct rdlock *l)
 {
-	lockdep_assert_held(&l->agent->lock);
-	if (l->state == RDLOCK_FD_HELD)
+	u32 state = rdlock_handle_state(l);
+
+	if (state == RDLOCK_FD_HELD)
 		return 0;
-	return l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
+	return state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
 }
 
 /* 0: there is something to wait for; 1: it is in that mode. */

@@ -564,10 +564,16 @@ u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **li
 bool rdlock_session_lease_ok(struct rdlock_space *space)
 {
 	struct rdlock_session *s = &space->session;
-	bool ok;
+	bool over, ok;
 
 	spin_lock_bh(&space->lock);
-	ok = s->local ? s->up : session_is_clean(space) && ktime_get_boottime_ns() < s->lease_end;
+	over = ktime_get_boottime_ns() >= s->lease_end;
+	ok = s->local ? s->up : session_is_clean(space) && !over;
+	if (!s->local && s->id && s->lease_end && over && !s->stopped) {
+		/* Who was told so must not find it renewed, by the answer to a heartbeat that comes only now. */
+		s->lease_end = 0;
+		mod_delayed_work(rdlock_lease_wq, &s->lease_work, 0);
+	}
 	spin_unlock_bh(&space->lock);
 	return ok;
 }

@@ -167,6 +167,10 @@ int rdlock_session_wait_joined(struct rdlock_space *space, ktime_t deadline);
 
 /* RDL_F_* for an agent whose address belongs to session @no; with RDL_F_LINK *@link, if wanted, gets a reference. */
 u8 rdlock_session_flags(struct rdlock_space *space, u32 no, struct rdf_link **link);
+/*
+ * By the clock: a node whose processors are all taken finds out late. False: what this node holds is lost, and stays
+ * so. Context: any that may take a BH lock.
+ */
 bool rdlock_session_lease_ok(struct rdlock_space *space);
 
 #endif /* RDLOCK_SESSION_H */

@@ -225,6 +225,18 @@ err_unpin:
 	return ERR_PTR(err);
 }
 
+/*
+ * The work that revokes what is held when the lease is over may be late, if real-time threads have all processors, say.
+ * The home does not wait for it: so whoever asks is answered by the clock.
+ */
+u32 rdlock_handle_state(const struct rdlock *l)
+{
+	lockdep_assert_held(&l->agent->lock);
+	if ((l->state == RDLOCK_FD_HELD || l->state == RDLOCK_FD_GRANTED) && !rdlock_session_lease_ok(l->agent->space))
+		return RDLOCK_FD_REVOKED;
+	return l->state;
+}
+
 enum withdraw {
 	WITHDRAW_UNSEEN,	/* the caller knows of no grant */
 	WITHDRAW_CLOSE,		/* goes without a release */
@@ -360,7 +372,7 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	/* A result that its sleeper has not seen yet must not be taken for that of a later request. */
 	if (l->sleeper)
 		return -EBUSY;
-	switch (l->state) {
+	switch (rdlock_handle_state(l)) {
 	case RDLOCK_FD_IDLE:
 		break;
 	case RDLOCK_FD_PENDING:
@@ -403,7 +415,7 @@ static int request_fetch(struct rdlock *l, struct rdlock_grant *g)
 	l->err = 0;
 	l->async = false;
 	hrtimer_try_to_cancel(&l->timer);
-	switch (l->state) {
+	switch (rdlock_handle_state(l)) {
 	case RDLOCK_FD_GRANTED:
 		WRITE_ONCE(l->state, RDLOCK_FD_HELD);
 		l->notice = !l->agent->core.robust &&
@@ -623,10 +635,10 @@ int rdlock_request_cancel(struct rdlock *l)
 
 	spin_lock_bh(&a->lock);
 	if (!l->async) {
-		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -ENOENT;
+		err = rdlock_handle_state(l) == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -ENOENT;
 	} else {
 		l->fn = NULL;
-		if (l->state == RDLOCK_FD_REVOKED)
+		if (rdlock_handle_state(l) == RDLOCK_FD_REVOKED)
 			err = -EKEYREVOKED;
 		handle_withdraw(l, WITHDRAW_UNSEEN);
 	}
@@ -638,12 +650,14 @@ int rdlock_handle_release(struct rdlock *l)
 {
 	struct rdlock_agent *a = l->agent;
 	int err = 0;
+	u32 state;
 
 	spin_lock_bh(&a->lock);
-	if (l->state == RDLOCK_FD_HELD)
+	state = rdlock_handle_state(l);
+	if (state == RDLOCK_FD_HELD)
 		handle_withdraw(l, WITHDRAW_RELEASE);
 	else
-		err = l->state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
+		err = state == RDLOCK_FD_REVOKED ? -EKEYREVOKED : -EPERM;
 	spin_unlock_bh(&a->lock);
 	return err;
 }
@@ -667,12 +681,14 @@ __poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_tab
 {
 	struct rdlock_agent *a = l->agent;
 	__poll_t mask = 0;
+	u32 state;
 
 	poll_wait(file, &l->wq, pt);
 	spin_lock_bh(&a->lock);
-	if (l->state == RDLOCK_FD_REVOKED)
+	state = rdlock_handle_state(l);
+	if (state == RDLOCK_FD_REVOKED)
 		mask = EPOLLERR | EPOLLHUP;
-	else if (l->async && l->state != RDLOCK_FD_PENDING)
+	else if (l->async && state != RDLOCK_FD_PENDING)
 		mask = EPOLLIN | EPOLLRDNORM;
 	spin_unlock_bh(&a->lock);
 	return mask;
@@ -683,12 +699,12 @@ void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out)
 	struct rdlock_agent *a = l->agent;
 
 	spin_lock_bh(&a->lock);
-	out->out_state = l->state;
+	out->out_state = rdlock_handle_state(l);
 	out->out_kind = a->core.kind;
 	out->out_value_size = a->ask.value_size;
 	out->out_open_flags = a->ask.flags & (RDLOCK_OPEN_STICKY | RDLOCK_OPEN_ROBUST);
 	out->out_instance = READ_ONCE(a->space->instance);
-	if (l->state == RDLOCK_FD_HELD || l->state == RDLOCK_FD_GRANTED) {
+	if (out->out_state == RDLOCK_FD_HELD || out->out_state == RDLOCK_FD_GRANTED) {
 		out->out_mode = l->mode;
 		out->out_token = l->grant.token;
 		out->out_instance = l->grant.instance;

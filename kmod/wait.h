@@ -114,6 +114,8 @@ int rdlock_handle_value_set(struct rdlock *l, const void *value, u32 size);
 int rdlock_handle_consistent(struct rdlock *l);
 /* held.c: a robust lock that is not recoverable is usable again; of one that is, nothing. Context: process, sleeps. */
 int rdlock_lock_reset(struct rdlock_space *space, const void *key, u32 len, ktime_t deadline);
+/* enum rdlock_fd_state as of now. Locks: l->agent->lock held. */
+u32 rdlock_handle_state(const struct rdlock *l);
 bool rdlock_handle_valid(struct rdlock *l);
 __poll_t rdlock_handle_poll(struct rdlock *l, struct file *file, struct poll_table_struct *pt);
 void rdlock_handle_status(struct rdlock *l, struct rdlock_status *out);
