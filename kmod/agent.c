@@ -303,13 +303,31 @@ void rdlock_agent_stop_timer(struct rdlock_agent *a)
 
 /* ---- events from inside the node ---- */
 
+/*
+ * Nearly always the last: only who was interrupted by a signal is back before those who came later. Not before a try,
+ * which the core knows to be the first.
+ */
+static void queue_at_place(struct rdlock_agent *a, struct rdlock *l)
+{
+	struct list_head *pos;
+	struct rdlock *before;
+
+	lockdep_assert_held(&a->lock);
+	list_for_each_prev(pos, &a->queue) {
+		before = list_entry(pos, struct rdlock, node);
+		if (before->try || before->place < l->place)
+			break;
+	}
+	list_add(&l->node, pos);
+}
+
 void rdlock_agent_acquire(struct rdlock_agent *a, struct rdlock *l)
 {
 	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = l->try, .mode = l->mode };
 
 	lockdep_assert_held(&a->lock);
 	rdlock_stat_inc(a->space, acquire);
-	list_add_tail(&l->node, &a->queue);
+	queue_at_place(a, l);
 	rdlock_agent_event(a, &ev, NULL);
 }
 

@@ -111,6 +111,7 @@ struct rdlock_opener {
  * @exact: @ask is what the lock was opened with, and must not become another
  * @openers: struct rdlock_opener.list, the oldest first
  * @queue: waiting handles (struct rdlock.node), head first
+ * @places: so many requests have come
  * @handles: all handles (struct rdlock.all), so that they can be revoked
  * @users: handles that have the lock (struct rdlock.node): one, or readers
  * @op: the operation on the word in flight, while @core.io says so
@@ -150,6 +151,7 @@ struct rdlock_agent {
 	bool exact;
 	struct list_head openers;
 	struct list_head queue;
+	u64 places;
 	struct list_head handles;
 	struct list_head users;
 	struct rdf_op op;

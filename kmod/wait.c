@@ -21,6 +21,9 @@
 #include "stats.h"
 #include "wait.h"
 
+/* A signal handler may take so long before the wait goes on. */
+#define WAIT_BACK_MS	1000
+
 static void handle_work(struct work_struct *work);
 static enum hrtimer_restart handle_timer(struct hrtimer *t);
 
@@ -396,6 +399,9 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 		if (deadline == KTIME_MAX)
 			return -EKEYREVOKED;
 	}
+	if (try || async || mode != l->mode || ktime_compare(ktime_get(), l->back_by) >= 0)
+		l->place = ++a->places;
+	l->back_by = 0;
 	l->err = 0;
 	l->mode = mode;
 	l->try = try;
@@ -543,6 +549,9 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	l->sleeper = false;
 	if (l->state == RDLOCK_FD_PENDING) {
 		handle_withdraw(l, WITHDRAW_UNSEEN);
+		/* It is made again when the signal was handled, and must not starve if there are many. */
+		if (err == -ERESTARTSYS)
+			l->back_by = ktime_add_ms(ktime_get(), WAIT_BACK_MS);
 		if (err == -ETIMEDOUT)
 			err = rdlock_timeout_error(a->space);
 	} else {

@@ -31,6 +31,8 @@ struct rdlock_space;
  * @try: the request is a try. Protected by agent->lock.
  * @sleeper: a call sleeps for the result, or has not looked at it yet. Protected by agent->lock.
  * @deadline: of the request. Protected by agent->lock.
+ * @place: of the request, in the order of those who came: agent->places then. Protected by agent->lock.
+ * @back_by: if it is made again by then it has the same place, for a signal had ended it. Protected by agent->lock.
  * @grant: valid in GRANTED and HELD. Protected by agent->lock.
  * @value: of the lock, as it came with the grant or as the owner wants it. Protected by agent->lock.
  * @staged: the same of a big value, NULL: it has none; meaningful only if @dirty, until then the owner has what the
@@ -58,6 +60,8 @@ struct rdlock {
 	bool try;
 	bool sleeper;
 	ktime_t deadline;
+	u64 place;
+	ktime_t back_by;
 	struct rdlock_grant grant;
 	u8 value[RDL_VALUE_MAX];
 	struct rdlock_block *staged;

@@ -143,6 +143,57 @@ TEST(an_alarm_with_sa_restart_ends_in_a_grant, 300)
 	alarms_around_the_grant(SA_RESTART);
 }
 
+/* Signals that come faster than the lock changes hands: who is interrupted waits on where it was. */
+static void place_is_kept(int sa_flags)
+{
+	const char *key = fresh_key("place");
+	int space = need_space(), first = need_lock(space, key);
+	struct itimerval every = { .it_value.tv_usec = 5000, .it_interval.tv_usec = 5000 };
+	pid_t pids[2];
+
+	page = shared_page();
+	REQUIRE(lock_acquire(first, 0, in_ms(5000), NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		pids[i] = spawn();
+		if (!pids[i]) {
+			int lock = need_lock(space, key), ret;
+
+			if (!i) {
+				alarm_by(sa_flags);
+				setitimer(ITIMER_REAL, &every, NULL);
+			}
+			page->taken++;
+			do
+				ret = lock_acquire(lock, 0, in_ms(20000), NULL);
+			while (ret == -EINTR);
+			setitimer(ITIMER_REAL, &(struct itimerval){}, NULL);
+			REQUIRE(ret, 0);
+			page->held = page->held * 10 + i + 1;
+			REQUIRE(lock_release(lock), 0);
+			REQUIRE_TRUE(i || alarms > 0);
+			exit_test();
+		}
+		/* It waits, and is interrupted before and after the other has come. */
+		while (page->taken <= (uint64_t)i)
+			sleep_us(1000);
+		sleep_us(100000);
+	}
+	EXPECT(lock_release(first), 0);
+	for (int i = 0; i < 2; i++)
+		EXPECT(reap(pids[i]), 0);
+	EXPECT(page->held, 12);
+	close(first);
+	nothing_is_left(key);
+}
+
+TEST(an_interrupted_waiter_keeps_its_place, 60)
+{
+	for (int i = 0; i < 5; i++) {
+		place_is_kept(SA_RESTART);
+		place_is_kept(0);
+	}
+}
+
 TEST(a_signal_that_is_ignored_does_not_end_the_wait, 30)
 {
 	const char *key = fresh_key("ignored");

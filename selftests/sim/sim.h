@@ -174,6 +174,7 @@ struct thread {
 	bool told;		/* robust: that an owner died */
 	bool notice;		/* not robust: its grant says so, and it has not looked yet */
 	bool saying;		/* robust: and says that it is whole; waits for the home to know */
+	u32 place;		/* in the order of those who came */
 	int lock;
 	u32 gen;		/* of the wait or hold: late cancels and releases do not match */
 	u64 since;
@@ -186,6 +187,7 @@ struct agent {
 	struct rdl_lock core;
 	int fifo[MAX_THREADS];
 	int nfifo;
+	u32 places;		/* so many have come */
 	int users;		/* threads that have it */
 	u8 mode;		/* theirs */
 	u32 timer_gen;

@@ -155,15 +155,27 @@ void user_converted(struct world *w, int n, int lock, bool done, u8 mode)
 
 /* ---- what they do ---- */
 
+/* As kmod/agent.c: nearly always the last. */
+static void queue_at_place(struct world *w, int n, int t)
+{
+	struct thread *thread = w->node[n].thread, *th = &thread[t];
+	struct agent *a = &w->node[n].agent[th->lock];
+	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = th->try, .mode = th->mode };
+	int i;
+
+	th->fed = true;
+	for (i = a->nfifo++; i && !thread[a->fifo[i - 1]].try && thread[a->fifo[i - 1]].place > th->place; i--)
+		a->fifo[i] = a->fifo[i - 1];
+	a->fifo[i] = t;
+	feed(w, n, th->lock, &ev, 0);
+}
+
 void queue_waiter(struct world *w, int n, int t)
 {
 	struct thread *th = &w->node[n].thread[t];
-	struct agent *a = &w->node[n].agent[th->lock];
-	struct rdl_event ev = { .type = RDL_EV_ACQ, .try = th->try, .mode = th->mode };
 
-	th->fed = true;
-	a->fifo[a->nfifo++] = t;
-	feed(w, n, th->lock, &ev, 0);
+	th->place = ++w->node[n].agent[th->lock].places;
+	queue_at_place(w, n, t);
 }
 
 static void cancel(struct world *w, struct event *e)
@@ -184,6 +196,14 @@ static void cancel(struct world *w, struct event *e)
 			 (a->core.st == RDL_ST_TRY || a->core.st == RDL_ST_PROBE);
 		fifo_pop(w, a, i);
 		feed(w, e->node, th->lock, &ev, 0);
+		/* A signal, and the call begins anew. */
+		if (!th->try && a->open == OPEN && !w->failed && chance(w, 50)) {
+			th->gen++;
+			if (chance(w, w->cfg.cancel_pct))
+				thread_event(w, e->node, t, cancel, rnd(w, 5 * w->cfg.latency));
+			queue_at_place(w, e->node, t);
+			return;
+		}
 	}
 	thread_idle(w, e->node, t);
 }
