@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # An open that was lost with its link, of a key that the home then has no place for, is not asked for ever
 # vms: 2
+# load: idle
 # timeout: 120
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091
