@@ -304,8 +304,9 @@ void rdlock_agent_stop_timer(struct rdlock_agent *a)
 /* ---- events from inside the node ---- */
 
 /*
- * Nearly always the last: only who was interrupted by a signal is back before those who came later. Not before a try,
- * which the core knows to be the first.
+ * Nearly always the last: only who was interrupted by a signal is back before those who came later, whom it passes one
+ * by one; where all of very many are interrupted at once, that is long for a lock. Not before a try, which the core
+ * knows to be the first.
  */
 static void queue_at_place(struct rdlock_agent *a, struct rdlock *l)
 {

@@ -265,8 +265,8 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 	struct rdlock_agent *a = l->agent;
 	bool keep = how == WITHDRAW_RELEASE;
 	u8 report = last_word(l, how);
+	u32 state = rdlock_handle_state(l);
 
-	lockdep_assert_held(&a->lock);
 	switch (l->state) {
 	case RDLOCK_FD_PENDING:
 		list_del_init(&l->node);
@@ -275,7 +275,8 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 		break;
 	case RDLOCK_FD_GRANTED:
 	case RDLOCK_FD_HELD:
-		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
+		/* One that somebody was told is revoked stays so. */
+		WRITE_ONCE(l->state, state == RDLOCK_FD_REVOKED ? RDLOCK_FD_REVOKED : RDLOCK_FD_IDLE);
 		l->grant = (struct rdlock_grant){};
 		list_del_init(&l->node);
 		/* Who still sleeps in a conversion, or until the home knows what it said, has released it itself. */
@@ -370,6 +371,7 @@ static bool handle_settled(void *arg)
 static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime_t deadline)
 {
 	struct rdlock_agent *a = l->agent;
+	ktime_t back_by;
 
 	lockdep_assert_held(&a->lock);
 	/* A result that its sleeper has not seen yet must not be taken for that of a later request. */
@@ -386,6 +388,8 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 	case RDLOCK_FD_REVOKED:
 		return -EKEYREVOKED;
 	}
+	back_by = l->back_by;
+	l->back_by = 0;
 	if (mode == RDLOCK_SHARED && a->core.kind != RDL_KIND_FAIR)
 		return -EOPNOTSUPP;
 	if (rdlock_space_is_stopping(a->space))
@@ -399,9 +403,8 @@ static int request_begin(struct rdlock *l, u32 mode, bool try, bool async, ktime
 		if (deadline == KTIME_MAX)
 			return -EKEYREVOKED;
 	}
-	if (try || async || mode != l->mode || ktime_compare(ktime_get(), l->back_by) >= 0)
+	if (try || async || mode != l->mode || ktime_compare(ktime_get(), back_by) >= 0)
 		l->place = ++a->places;
-	l->back_by = 0;
 	l->err = 0;
 	l->mode = mode;
 	l->try = try;

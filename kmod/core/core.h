@@ -97,7 +97,7 @@ enum rdl_state {
 };
 
 #define RDL_EVENTS(X) \
-	X(ACQ,     "a local waiter was queued at the tail (try: only if it can be had at once)") \
+	X(ACQ,     "a local waiter was queued, a try at the tail (and only if it can be had at once)") \
 	X(REL,     "the local user gave it up") \
 	X(CANCEL,  "a queued waiter left") \
 	X(OP,      "the outstanding operation ended") \
@@ -311,7 +311,7 @@ enum rdl_action_type {
 	RDL_ACT_POST_FAA,	/* val: addend, two's complement; RDL_POST_VALUE in arg */
 	RDL_ACT_DELIVER,	/* the head waiter has the lock: val = token, arg = RDL_GRANT_*; see @n, @mode */
 	RDL_ACT_FAIL_HEAD,	/* the head waiter fails: arg = positive errno */
-	RDL_ACT_FAIL_TAIL,	/* the waiter just queued fails: arg = positive errno */
+	RDL_ACT_FAIL_TAIL,	/* the one just queued, a try or without others, fails: arg = positive errno */
 	RDL_ACT_TIMER,		/* val: nanoseconds from now; 0 stops it */
 	RDL_ACT_CLAIM,		/* send @claim, epoch = the one that ends; the copy of the value goes along */
 	RDL_ACT_ROLL,		/* send ROLL_REQ */

@@ -20,7 +20,7 @@
 #define EXIT_CANNOT_RUN	126
 #define EXIT_NOT_FOUND	127
 
-#define MAX_OPTS	12
+#define MAX_OPTS	16
 #define MAX_POS		8
 
 struct args;

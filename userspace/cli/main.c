@@ -64,7 +64,7 @@ const struct command commands[] = {
 		.object = "run", .fn = cmd_run,
 		.args = "SPACE/KEY [--] COMMAND...", .min_pos = 1, .max_pos = 1, .rest = true,
 		.help = "run a command while holding a lock; what flock(1) is on one host",
-		.more = "The lock is held until the command ends; the command cannot release it. In its environment\n"
+		.more = "The lock is held until the command ends, whatever that leaves behind. In its environment\n"
 			"are RDLOCK_TOKEN and RDLOCK_INSTANCE (the fencing token) and RDLOCK_GRANT_FLAGS (owner-died,\n"
 			"local). Exit code: the command's; 128 + N if signal N ended it; 75 with -n if the lock is held;\n"
 			"76 with --robust if an owner died; 124 if the time was over; 126, 127 if the command cannot be\n"

@@ -8,7 +8,8 @@
  * leaves behind does not keep the lock: this process releases it at the command's end, whoever has the fd. Signals that
  * ask this process to end are handed to the command, whose end is waited for. (The kernel forgets to kill a command
  * that has changed its user or has run a set-user-ID program: that goes on with the lock, unless, as sudo does, it has
- * closed the fd.)
+ * closed the fd.) A command that is to repair what a dead owner left does not inherit it: if it fails, the lock is
+ * given up by closing it, not by a release, and nothing that it leaves behind may delay that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +101,7 @@ static void exec_command(struct run *r, const struct rdlock_grant *grant, pid_t 
 	if (getppid() != parent)
 		_exit(EXIT_ERROR);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
-	if (!r->keep)
+	if (!r->keep && !r->died)
 		fcntl(r->lock, F_SETFD, 0);
 
 	flag_words(grant->flags, flags);

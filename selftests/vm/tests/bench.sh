@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The kinds of locks side by side, for each way to wait, with and without the cohort, by the device and by the processor
 # vms: 2
-# timeout: 600
+# timeout: 600 + 900 * SCALE
 # group: bench
 # needs: rdlock.ko rdlock
 # shellcheck shell=sh disable=SC1091

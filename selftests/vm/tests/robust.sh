@@ -73,7 +73,8 @@ else
 	check "ticket: an administrator resets it" rdlock lock reset t/ticket
 	check "ticket: and it is as before" robust ticket t/ticket -- true
 	check "who dies in the middle leaves it to be repaired" expect_status 76 robust mcs t/mcs -- true
-	check "a repair that fails leaves it so" expect_status 3 robust mcs --recover t/mcs -- sh -c 'exit 3'
+	check "a repair that fails leaves it so" expect_status 3 \
+		robust mcs --recover t/mcs -- sh -c 'sleep 20 & exit 3'
 	check "one that succeeds ends it" robust mcs --recover t/mcs -- true
 	check "for all" robust mcs t/mcs -- true
 	vm start 1

@@ -27,14 +27,20 @@ else
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+	# Since 6.12 others get their share by a server as well, which that does not end.
+	server=/sys/kernel/debug/sched/fair_server/cpu0/runtime
 	echo -1 >/proc/sys/kernel/sched_rt_runtime_us
-	# It goes on until the home has evicted this node, and no thread of the kernel can say so.
-	hog k 8000 >/tmp/hog 2>&1 &
+	[ ! -e $server ] || echo 0 >$server
+	rm -f /tmp/go
+	hog k 9000 /tmp/go >/tmp/hog 2>&1 &
 	hog=$!
 	wait_for 10 grep -q '^held' /tmp/hog
 	sync held 60
+	# It goes on until the home has evicted this node, and no thread of the kernel can say so.
+	touch /tmp/go
 	wait $hog
 	echo 950000 >/proc/sys/kernel/sched_rt_runtime_us
+	[ ! -e $server ] || echo 50000000 >$server
 	diag "$(cat /tmp/hog)"
 	check "status says that it is lost" grep -q ' revoked ' /tmp/hog
 	# The lease runs from a heartbeat before.
