@@ -568,6 +568,33 @@ TEST(a_value_is_what_the_last_owner_released, 30)
 	EXPECT(lock_release(fds[LOCK]), 0);
 }
 
+TEST(a_writer_that_goes_to_shared_has_published_its_value, 30)
+{
+	const char *key = fresh_key("down");
+	char value[RDLOCK_VALUE_INLINE];
+	uint32_t len = 0;
+	int a, b;
+
+	open_all();
+	a = lock_open_as(fds[SPACE], key, RDLOCK_KIND_FAIR, 8, 0);
+	b = lock_open_as(fds[SPACE], key, 0, 0, 0);
+	REQUIRE_TRUE(a >= 0 && b >= 0);
+	EXPECT(lock_acquire(a, 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_value_set(a, "one.....", 8), 0);
+	EXPECT(lock_convert(a, RDLOCK_MODE_SHARED, NULL), 0);
+	EXPECT(lock_value_set(a, "two.....", 8), -EPERM);
+	EXPECT(lock_acquire_mode(b, RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_value_get(b, value, &len), 0);
+	EXPECT_TRUE(!memcmp(value, "one.....", 8));
+	/* It dies, which is not told of a reader; nor is the value what it was before. */
+	close(a);
+	EXPECT(lock_release(b), 0);
+	EXPECT(lock_acquire(b, 0, in_ms(5000), NULL), 0);
+	EXPECT(lock_value_get(b, value, &len), 0);
+	EXPECT_TRUE(!memcmp(value, "one.....", 8));
+	close(b);
+}
+
 TEST(deadlines_that_cannot_be, 30)
 {
 	static const uint64_t bad[] = { 1ULL << 63, ~0ULL - 1, 0x8000000000000001ULL };
