@@ -257,6 +257,20 @@ static int get_options(const struct args *a, struct run *r, unsigned int *mode, 
 	return r->at_once ? parse_wait(a, "10", deadline) : 0;
 }
 
+/* Where this process was started with one of them closed, the command must not get the lock in its place. */
+static int above_stdio(int fd)
+{
+	int other;
+
+	if (fd > STDERR_FILENO)
+		return fd;
+	other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (other < 0)
+		other = -errno;
+	close(fd);
+	return other;
+}
+
 int cmd_run(const struct args *a)
 {
 	bool verbose = opt_val(a, "verbose");
@@ -281,6 +295,11 @@ int cmd_run(const struct args *a)
 	close(space);
 	if (r.lock < 0)
 		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
+	r.lock = above_stdio(r.lock);
+	if (r.lock < 0) {
+		fprintf(stderr, "rdlock: no fd for lock '%s/%s': %s\n", r.t.space_text, r.t.key_text, strerror(-r.lock));
+		return EXIT_ERROR;
+	}
 	if (r.at_once)
 		err = rdlock_try(r.lock, mode, &grant);
 	else

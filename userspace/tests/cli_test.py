@@ -254,6 +254,10 @@ def run_environment():
             fds = h.ok("run", *option, "web/x", "--", "python3", "-c", "import os\nfor f in os.listdir('/proc/self/fd'):\n"
                        " try: print(os.readlink('/proc/self/fd/' + f))\n except OSError: pass")
             same(len([f for f in fds.split() if f.startswith(h.dir)]), want, f"fds of the command, {option}")
+        # Nor in the place of one that is closed.
+        shell = 'exec <&-; exec "$0" run web/x -- readlink /proc/self/fd/0'
+        got = subprocess.run(["sh", "-c", shell, RDLOCK], env=h.env, check=False, stdout=subprocess.PIPE, text=True)
+        same((got.returncode, got.stdout), (1, ""), "stdin is not the lock")
         h.ok("run", "web/x", "sh", "-c", "sleep 5 >/dev/null 2>&1 </dev/null & exit 0")
         h.ok("run", "-n", "web/x", "true")
 
