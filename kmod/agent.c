@@ -258,7 +258,8 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
 		/* Who wants to try waits for it. Pairs with the barrier in prepare_to_wait(). */
-		if (st == RDL_ST_POP || st == RDL_ST_STORE)
+		if (st == RDL_ST_POP || st == RDL_ST_STORE ||
+		    (ev->type == RDL_EV_OP && ev->op == RDL_ACT_POST_READ_WORD))
 			wake_up_all(&a->wq);
 		if (!n)
 			break;

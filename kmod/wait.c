@@ -478,14 +478,29 @@ static bool agent_has_given_back(void *arg)
 	return st != RDL_ST_POP && !(st == RDL_ST_STORE && READ_ONCE(a->core.io));
 }
 
+static bool agent_has_looked(void *arg)
+{
+	struct rdlock_agent *a = arg;
+	bool looks;
+
+	spin_lock_bh(&a->lock);
+	looks = rdl_looks(&a->core);
+	spin_unlock_bh(&a->lock);
+	return !looks;
+}
+
 /*
  * A try that comes right behind the last user's release would find this node's own operation on its way, and fail for a
- * lock that nobody has. The operation, or a big value's write before it, ends within the fabric's bounds, as that of
- * the try does.
+ * lock that nobody has; so would a reader's that comes while the node looks whether readers may still join. The
+ * operation, or a big value's write before it, ends within the fabric's bounds, as that of the try does.
  */
-static int wait_given_back(struct rdlock_agent *a)
+static int wait_for_own(struct rdlock_agent *a, u32 mode)
 {
-	return rdlock_sleep_until(&a->wq, agent_has_given_back, a, KTIME_MAX, false);
+	int err = rdlock_sleep_until(&a->wq, agent_has_given_back, a, KTIME_MAX, false);
+
+	if (!err && mode == RDLOCK_SHARED)
+		err = rdlock_sleep_until(&a->wq, agent_has_looked, a, KTIME_MAX, false);
+	return err;
 }
 
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
@@ -498,7 +513,7 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 	if (err)
 		return err;
 	if (try)
-		err = wait_given_back(a);
+		err = wait_for_own(a, mode);
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);

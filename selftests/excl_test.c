@@ -138,6 +138,21 @@ TEST(readers_join_readers_however_many, 60)
 	EXPECT(lock_acquire(writer, 0, in_ms(5000), NULL), 0);
 }
 
+TEST(readers_try_beside_readers_however_many, 60)
+{
+	int space = need_space(), fds[60], failed = 0;
+	const char *key = fresh_key("tries");
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+		REQUIRE_TRUE(fds[i] >= 0);
+	}
+	REQUIRE(lock_acquire_mode(fds[0], RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+	for (size_t i = 1; i < ARRAY_SIZE(fds); i++)
+		failed += lock_acquire_mode(fds[i], RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL) != 0;
+	EXPECT(failed, 0);
+}
+
 TEST(one_key_in_two_spaces_is_two_locks, 30)
 {
 	int dev = need_dev(), space = need_space(), second, a, b;

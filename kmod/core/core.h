@@ -415,6 +415,8 @@ void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat);
 bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n);
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
+/* Shared, and nobody may join it until a READ in flight has told whether a writer waits. */
+bool rdl_looks(const struct rdl_lock *l);
 /* Is there a report that the home has not taken yet? */
 bool rdl_reports(const struct rdl_lock *l);
 /* Nothing held, wanted or in flight: may be closed. */

@@ -102,6 +102,12 @@ u32 rdl_fair_joins(const struct rdl_lock *l)
 	return l->q.extra + (l->handovers < l->budget ? (u32)l->budget - l->handovers : 0);
 }
 
+bool rdl_looks(const struct rdl_lock *l)
+{
+	return l->kind == RDL_KIND_FAIR && l->st == RDL_ST_HELD && l->q.mode == RDL_MODE_S && l->users && !l->nq &&
+	       l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
+}
+
 /*
  * The budget of joins is there for the writers of other nodes. Is there one? Without this look a reader that comes when
  * the budget is used up would wait, perhaps for ever, for all the others to leave, and for nobody's sake. It is posted

@@ -297,7 +297,8 @@ int cmd_run(const struct args *a)
 		return fail(RDLOCK_CMD_LOCK_OPEN, r.lock, &r.t);
 	r.lock = above_stdio(r.lock);
 	if (r.lock < 0) {
-		fprintf(stderr, "rdlock: no fd for lock '%s/%s': %s\n", r.t.space_text, r.t.key_text, strerror(-r.lock));
+		fprintf(stderr, "rdlock: no fd for lock '%s/%s': %s\n", r.t.space_text, r.t.key_text,
+			strerror(-r.lock));
 		return EXIT_ERROR;
 	}
 	if (r.at_once)
