@@ -76,7 +76,8 @@
 	X(46, TORN_TAKEN,	"a slot that was read while it was written is believed") \
 	X(67, RESET_KEPT,	"robust: a reset that was asked for after the claim is claimed of the next epoch") \
 	X(77, READERS_NO_LOOK,	"readers that have used up the budget let no other in, though no writer waits") \
-	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits")
+	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits") \
+	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget")
 
 /* Faults of robust locks: worlds of those must catch them. */
 #define RDL_ROBUST_BUSTS(X) \

@@ -204,9 +204,11 @@ struct rdl_queue {
 	u8 step;		/* DUTY, TRY, STORE: what the operation in flight is for, enum in the kind */
 	u8 need;		/* FETCH: enum rdl_need */
 	u8 gone;		/* TRY, PROBE: the waiter has left */
-	u8 fresh;		/* nobody here has had this grant yet, so its first token is not used */
+	u8 fresh;		/* nobody here has had this ticket yet, so its first token is not used */
+	u8 had;			/* but somebody has had the grant, before a recovery gave it another ticket */
 	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
 	u8 writer;		/* shared: a look at the word has seen that a writer waits */
+	u8 waited;		/* it is known since a while that another node waits, though @hint may have been forgotten */
 	u16 hint_node;
 	u16 since;		/* local hand-overs when the hint came */
 	u16 extra;		/* shared: so many more may join than the budget, looks have seen no writer */

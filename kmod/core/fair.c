@@ -118,7 +118,7 @@ bool rdl_fair_look(const struct rdl_lock *l)
 {
 	const struct rdl_queue *q = &l->q;
 
-	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !q->fresh && !q->writer &&
+	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !rdl_first_turn(l) && !q->writer &&
 	       rdl_fair_joins(l) <= l->budget / 2 && l->loc < RDL_LOC_MAX && (l->budget || l->nq) &&
 	       !rdl_bust(READERS_NO_LOOK);
 }

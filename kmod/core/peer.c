@@ -102,6 +102,18 @@ bool rdl_take_grant(struct rdl_lock *l, const struct rdl_peer *p, struct rdl_act
 }
 
 /* Who comes behind a ticket that this node has: true if it is news. */
+/* The budget runs from when another node's wish was first known, not from when it is told again in a new epoch. */
+void rdl_hinted(struct rdl_lock *l, u8 mode, u16 node)
+{
+	struct rdl_queue *q = &l->q;
+
+	q->hint = mode;
+	q->hint_node = node;
+	if (!q->waited)
+		q->since = l->handovers;
+	q->waited = 1;
+}
+
 bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p)
 {
 	struct rdl_queue *q = &l->q;
@@ -113,9 +125,7 @@ bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p)
 		return false;
 	if (p->mode != RDL_MODE_S && p->mode != RDL_MODE_X)
 		return false;
-	q->hint = p->mode;
-	q->hint_node = p->node;
-	q->since = l->handovers;
+	rdl_hinted(l, p->mode, p->node);
 	return true;
 }
 

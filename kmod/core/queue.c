@@ -170,10 +170,12 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
 	q->since = 0;
+	q->waited = 0;
 	q->step = 0;
 	q->need = 0;
 	q->gone = 0;
 	q->fresh = 0;
+	q->had = 0;
 	q->writer = 0;
 	q->extra = 0;
 	q->tries = 0;
@@ -244,6 +246,9 @@ void rdl_took_ticket(struct rdl_lock *l, struct rdl_acts *acts, u32 ticket)
 	l->q.ticket_epoch = l->epoch;
 	l->q.debt = 0;
 	l->q.hint = RDL_MODE_NL;
+	l->q.since = 0;
+	l->q.waited = 0;
+	l->q.had = 0;
 	if (ticket >= RDL_TICKET_SOFT)
 		rdl_roll(l, acts);
 }
@@ -331,13 +336,14 @@ void rdl_deliver_run(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 		l->loc++;
 	a->val = rdl_token(l->epoch, l->ticket, l->loc);
 	l->loc += n - 1;
-	count_joins(l, q->fresh ? n - 1 : n);
+	count_joins(l, rdl_first_turn(l) ? n - 1 : n);
 	l->token = rdl_token(l->epoch, l->ticket, l->loc);
 	l->st = RDL_ST_HELD;
 	l->nq -= n;
 	l->users += n;
 	l->relf = 0;
 	q->fresh = 0;
+	q->had = 0;
 	q->asker = 0;
 	/* A body that was damaged, and had no value: there is nothing to tell, and nobody will answer. */
 	if (!(tells & DIED))
@@ -450,6 +456,8 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 	q->debt = 0;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
+	/* So many since the hint came, which is told again in the next epoch. */
+	l->handovers -= q->since;
 	q->since = 0;
 	q->step = 0;
 	q->need = 0;

@@ -48,6 +48,7 @@ int rdl_queue_stale_ended(struct rdl_lock *l, const struct rdl_event *ev, struct
 
 int rdl_peer_filter(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 bool rdl_take_grant(struct rdl_lock *l, const struct rdl_peer *p, struct rdl_acts *acts, u32 parked);
+void rdl_hinted(struct rdl_lock *l, u8 mode, u16 node);
 bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p);
 void rdl_early_hint(struct rdl_lock *l);
 void rdl_forget_early(struct rdl_lock *l);
@@ -76,5 +77,11 @@ void rdl_board_run(const struct rdl_lock *l, const struct rdl_event *ev, u32 fro
 		   struct rdl_found *found);
 /* How many exclusive tickets of [from, to) are there? */
 u32 rdl_board_count_x(const struct rdl_lock *l, const struct rdl_event *ev, u32 from, u32 to);
+
+/* The turn for which the node got the lock: it counts to no budget. */
+static inline bool rdl_first_turn(const struct rdl_lock *l)
+{
+	return l->q.fresh && !l->q.had;
+}
 
 #endif /* RDL_QUEUE_H */

@@ -17,7 +17,7 @@ static bool lease_low(const struct rdl_event *ev)
 /* So many readers of this node may join the grant: nodes take turns, however many readers one of them has. */
 static u32 joins_left(const struct rdl_lock *l, const struct rdl_event *ev)
 {
-	u32 n = l->q.fresh ? 1 : 0;
+	u32 n = rdl_first_turn(l) ? 1 : 0;
 	u32 room = RDL_LOC_MAX - l->loc + n;
 
 	if (rdl_bust(BUDGET_IGNORED))
@@ -33,7 +33,7 @@ static u32 joins_left(const struct rdl_lock *l, const struct rdl_event *ev)
 
 static bool readers_turn(const struct rdl_lock *l)
 {
-	if (l->q.fresh)
+	if (rdl_first_turn(l))
 		return true;
 	return l->loc < RDL_LOC_MAX && (rdl_fair_joins(l) || rdl_bust(BUDGET_IGNORED));
 }
@@ -62,7 +62,7 @@ static bool local_turn(const struct rdl_lock *l)
 
 	if (!l->nq)
 		return false;
-	if (q->fresh)
+	if (rdl_first_turn(l))
 		return true;
 	if (l->loc >= RDL_LOC_MAX)
 		return false;

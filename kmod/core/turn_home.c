@@ -96,13 +96,18 @@ static bool fits(const struct rdl_lock *l, const struct rdl_event *ev, u8 what)
 /* The claim goes on under a new ticket; the home has written the slot. */
 static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
+	u32 used = l->handovers - l->q.since;
+	u8 waited = l->q.waited;
+
 	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
 	rdl_took_ticket(l, acts, ev->rebuilt.ticket);
-	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES) {
-		l->q.hint = RDL_MODE_X;
-		l->q.hint_node = ev->rebuilt.succ - 1;
-		l->q.since = l->handovers;
+	/* Not a new budget with each recovery: owners of this node may die, or say that it is whole, all the time. */
+	if (!rdl_bust(BUDGET_RENEWED)) {
+		l->handovers = used < l->budget ? used : l->budget;
+		l->q.waited = waited;
 	}
+	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES)
+		rdl_hinted(l, RDL_MODE_X, ev->rebuilt.succ - 1);
 	rdl_take_rebuilt(l, ev, acts);
 }
 
@@ -130,11 +135,15 @@ RDL_TURN_CELL(rebuilt_wait)
 /* The users keep the tokens they were given; the next one gets one of the new ticket. */
 RDL_TURN_CELL(rebuilt_held)
 {
+	u8 had;
+
 	if (!fits(l, ev, RDL_CLAIM_HOLD))
 		return -EPROTO;
+	had = (!l->q.fresh || l->q.had) && !rdl_bust(BUDGET_RENEWED);
 	goes_on(l, ev, acts);
 	l->relf = 0;
 	l->q.fresh = 1;
+	l->q.had = had;
 	/* Claimed before the value was here. Not for nobody: what is held back is recovered once more. */
 	if (!l->users && !rdl_must_store(l) && !rdl_holds_back(l))
 		rdl_fetch_bytes(l, ev->rebuilt.ver);

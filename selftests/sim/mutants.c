@@ -56,6 +56,11 @@ static bool fair_world(u64 seed, const char **why)
 		*why = readers_look(seed);
 		return !*why;
 	}
+	if (rdl_bust(BUDGET_RENEWED)) {
+		first_wrong = NULL;
+		*why = budget_recovered(seed);
+		return !*why;
+	}
 	return world_of(RDL_KIND_FAIR, seed, why);
 }
 

@@ -275,6 +275,69 @@ const char *readers_look(u64 seed)
 	return first_wrong;
 }
 
+/* The home recovers the lock, which this node has; whoever waits elsewhere is told of, or says so itself. */
+static void recovered(struct rdl_lock *l, struct rdl_acts *acts)
+{
+	struct rdl_event freeze = { .type = RDL_EV_FREEZE, .epoch = l->epoch };
+	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT, .epoch = l->epoch + 1 };
+	struct rdl_event hint = { .type = RDL_EV_HINT };
+
+	freeze.head = l->nq ? RDL_MODE_X : RDL_MODE_NL;
+	freeze.run = 0;
+	wrong(step(l, acts, freeze), "not frozen");
+	rebuilt.head = freeze.head;
+	rebuilt.rebuilt.what = RDL_CLAIM_HOLD;
+	rebuilt.rebuilt.mode = RDL_MODE_X;
+	rebuilt.rebuilt.granted = 1;
+	if (l->kind == RDL_KIND_MCS)
+		rebuilt.rebuilt.succ = 3;
+	wrong(step(l, acts, rebuilt) || l->st != RDL_ST_HELD, "not rebuilt");
+	hint.peer.mode = RDL_MODE_X;
+	hint.peer.node = 2;
+	hint.peer.ticket = l->ticket + 1;
+	hint.epoch = l->epoch;
+	hint.head = rebuilt.head;
+	if (l->kind == RDL_KIND_FAIR)
+		wrong(step(l, acts, hint), "no hint");
+	wrong(l->kind != RDL_KIND_TICKET && !l->q.hint, "it knows of nobody");
+}
+
+/* A recovery between each two owners of a node that go on taking it: another node gets it after a budget of them. */
+static void budget_recovered_of(u8 kind)
+{
+	struct rdl_event acq = { .type = RDL_EV_ACQ, .mode = RDL_MODE_X, .head = RDL_MODE_X };
+	struct rdl_event rel = { .type = RDL_EV_REL, .head = RDL_MODE_X, .flags = RDL_F_LINK | RDL_F_LEASE };
+	struct rdl_event end = ended(0, RDL_OK);
+	u32 i, local = 0;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	rdl_lock_init(&l, kind, 1, rdl_epoch(1, 0), 3);
+	rdl_lock_props(&l, 0, 7);
+	wrong(step(&l, &acts, acq), "no draw");
+	end.head = RDL_MODE_X;
+	wrong(step(&l, &acts, end) || l.users != 1, "not granted");
+	for (i = 0; i < 10 && l.st == RDL_ST_HELD; i++) {
+		recovered(&l, &acts);
+		wrong(step(&l, &acts, acq) || l.nq != 1, "it does not wait");
+		wrong(step(&l, &acts, rel), "not released");
+		local += l.st == RDL_ST_HELD;
+	}
+	wrong(local != 3, "not a budget of them");
+}
+
+const char *budget_recovered(u64 seed)
+{
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	sim_debt_max = 64;
+	budget_recovered_of(RDL_KIND_FAIR);
+	budget_recovered_of(RDL_KIND_TICKET);
+	budget_recovered_of(RDL_KIND_MCS);
+	return first_wrong;
+}
+
 static void reset_of(u8 kind, bool late)
 {
 	struct rdl_event reset = { .type = RDL_EV_REPORT, .report = RDL_REPORT_RESET };
