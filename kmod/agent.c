@@ -210,6 +210,10 @@ static void core_is_mended(struct rdlock_agent *a, int err)
  *
  * Locks: a->lock is held, BH off.
  */
+/* What rdlock_request() waits for before a try. */
+#define TRIES_WAIT	(BIT(RDL_ST_POP) | BIT(RDL_ST_STORE) | BIT(RDL_ST_TRY) | BIT(RDL_ST_PROBE) | \
+			 BIT(RDL_ST_DRAW) | BIT(RDL_ST_FETCH))
+
 void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *value)
 {
 	u8 refused[RDLOCK_AGENT_REFUSED];
@@ -258,8 +262,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
 		/* Who wants to try waits for it. Pairs with the barrier in prepare_to_wait(). */
-		if (st == RDL_ST_POP || st == RDL_ST_STORE ||
-		    (ev->type == RDL_EV_OP && ev->op == RDL_ACT_POST_READ_WORD))
+		if (BIT(st) & TRIES_WAIT || (ev->type == RDL_EV_OP && ev->op == RDL_ACT_POST_READ_WORD))
 			wake_up_all(&a->wq);
 		if (!n)
 			break;

@@ -23,6 +23,8 @@
 
 /* A signal handler may take so long before the wait goes on. */
 #define WAIT_BACK_MS	1000
+/* So often a reader's try waits for operations of others of its node. */
+#define TRY_ROUNDS	16
 
 static void handle_work(struct work_struct *work);
 static enum hrtimer_restart handle_timer(struct hrtimer *t);
@@ -491,8 +493,9 @@ static bool agent_has_looked(void *arg)
 
 /*
  * A try that comes right behind the last user's release would find this node's own operation on its way, and fail for a
- * lock that nobody has; so would a reader's that comes while the node looks whether readers may still join. The
- * operation, or a big value's write before it, ends within the fabric's bounds, as that of the try does.
+ * lock that nobody has; so would a reader's that comes behind another's, or while the node looks whether readers may
+ * still join. The operation, or a big value's write before it, ends within the fabric's bounds, as that of the try
+ * does.
  */
 static int wait_for_own(struct rdlock_agent *a, u32 mode)
 {
@@ -506,17 +509,24 @@ static int wait_for_own(struct rdlock_agent *a, u32 mode)
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
 {
 	bool try = flags & RDLOCK_REQ_TRY, nowait = (flags & RDLOCK_REQ_NOWAIT) && !try;
+	unsigned int rounds = TRY_ROUNDS;
 	struct rdlock_agent *a = l->agent;
 	int err;
 
 	err = mode_check(mode);
 	if (err)
 		return err;
+again:
 	if (try)
 		err = wait_for_own(a, mode);
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);
+	/* Another one was woken up as well, and was faster. */
+	if (try && mode == RDLOCK_SHARED && rdl_looks(&a->core) && --rounds) {
+		spin_unlock_bh(&a->lock);
+		goto again;
+	}
 	if (l->fn) {
 		/* Decided or not, the result is the function's. */
 		err = -EBUSY;

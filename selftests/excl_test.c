@@ -153,6 +153,47 @@ TEST(readers_try_beside_readers_however_many, 60)
 	EXPECT(failed, 0);
 }
 
+/* None takes the operation of another for a writer's lock. */
+TEST(readers_that_try_at_once_share, 60)
+{
+	enum { READERS = 4, ROUNDS = 20 };
+	volatile unsigned int *page = shared_page();	/* 0: the round; 1, 2: in it so many have tried, have failed */
+	const char *key = fresh_key("atonce");
+	int space = need_space();
+	pid_t pids[READERS];
+
+	for (int i = 0; i < READERS; i++) {
+		pids[i] = spawn();
+		if (pids[i])
+			continue;
+		int lock = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+
+		for (unsigned int round = 1; round <= ROUNDS; round++) {
+			int err;
+
+			while (page[0] < round)
+				sleep_us(20);
+			err = lock_acquire_mode(lock, RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL);
+			__atomic_add_fetch(&page[2], err != 0, __ATOMIC_SEQ_CST);
+			__atomic_add_fetch(&page[1], 1, __ATOMIC_SEQ_CST);
+			while (page[1] < round * READERS)
+				sleep_us(200);
+			if (!err)
+				REQUIRE(lock_release(lock), 0);
+		}
+		exit_test();
+	}
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		sleep_us(20000);
+		page[0] = round;
+		while (page[1] < round * READERS)
+			sleep_us(1000);
+	}
+	for (int i = 0; i < READERS; i++)
+		EXPECT(reap(pids[i]), 0);
+	EXPECT(page[2], 0);
+}
+
 TEST(one_key_in_two_spaces_is_two_locks, 30)
 {
 	int dev = need_dev(), space = need_space(), second, a, b;

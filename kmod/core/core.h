@@ -208,7 +208,7 @@ struct rdl_queue {
 	u8 had;			/* but somebody has had the grant, before a recovery gave it another ticket */
 	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
 	u8 writer;		/* shared: a look at the word has seen that a writer waits */
-	u8 waited;		/* it is known since a while that another node waits, though @hint may have been forgotten */
+	u8 waited;		/* another node waits, as is known since @since, though @hint may be forgotten */
 	u16 hint_node;
 	u16 since;		/* local hand-overs when the hint came */
 	u16 extra;		/* shared: so many more may join than the budget, looks have seen no writer */
@@ -417,7 +417,7 @@ void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat);
 bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n);
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
-/* Shared, and nobody may join it until a READ in flight has told whether a writer waits. */
+/* Whether a reader gets it, or may join those that have it, is known when an operation in flight has ended. */
 bool rdl_looks(const struct rdl_lock *l);
 /* Is there a report that the home has not taken yet? */
 bool rdl_reports(const struct rdl_lock *l);

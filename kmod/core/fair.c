@@ -104,8 +104,18 @@ u32 rdl_fair_joins(const struct rdl_lock *l)
 
 bool rdl_looks(const struct rdl_lock *l)
 {
-	return l->kind == RDL_KIND_FAIR && l->st == RDL_ST_HELD && l->q.mode == RDL_MODE_S && l->users && !l->nq &&
-	       l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
+	if (l->kind != RDL_KIND_FAIR || l->q.mode != RDL_MODE_S || l->frz != RDL_FRZ_RUN)
+		return false;
+	switch (l->st) {
+	case RDL_ST_TRY:
+	case RDL_ST_PROBE:
+	case RDL_ST_DRAW:
+	case RDL_ST_FETCH:
+		return true;
+	case RDL_ST_HELD:
+		return l->users && !l->nq && l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
+	}
+	return false;
 }
 
 /*
