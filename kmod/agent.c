@@ -202,6 +202,10 @@ static void core_is_mended(struct rdlock_agent *a, int err)
 		rdlock_agent_kick(a);
 }
 
+/* What rdlock_request() waits for before a try. */
+#define TRIES_WAIT	(BIT(RDL_ST_POP) | BIT(RDL_ST_STORE) | BIT(RDL_ST_TRY) | BIT(RDL_ST_PROBE) | \
+			 BIT(RDL_ST_DRAW) | BIT(RDL_ST_FETCH))
+
 /**
  * rdlock_agent_event - the door
  * @a: agent
@@ -210,10 +214,6 @@ static void core_is_mended(struct rdlock_agent *a, int err)
  *
  * Locks: a->lock is held, BH off.
  */
-/* What rdlock_request() waits for before a try. */
-#define TRIES_WAIT	(BIT(RDL_ST_POP) | BIT(RDL_ST_STORE) | BIT(RDL_ST_TRY) | BIT(RDL_ST_PROBE) | \
-			 BIT(RDL_ST_DRAW) | BIT(RDL_ST_FETCH))
-
 void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *value)
 {
 	u8 refused[RDLOCK_AGENT_REFUSED];

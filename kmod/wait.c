@@ -23,7 +23,7 @@
 
 /* A signal handler may take so long before the wait goes on. */
 #define WAIT_BACK_MS	1000
-/* So often a reader's try waits for operations of others of its node. */
+/* So often a try waits for operations of others of its node. */
 #define TRY_ROUNDS	16
 
 static void handle_work(struct work_struct *work);
@@ -471,24 +471,35 @@ static int mode_check(u32 mode)
 	return 0;
 }
 
-static bool agent_has_given_back(void *arg)
+/* Is an operation of this node under way that decides what a try in @mode would find? */
+static bool try_too_early(const struct rdlock_agent *a, u32 mode)
 {
-	struct rdlock_agent *a = arg;
+	const struct rdl_lock *core = &a->core;
 
-	u8 st = READ_ONCE(a->core.st);
-
-	return st != RDL_ST_POP && !(st == RDL_ST_STORE && READ_ONCE(a->core.io));
+	lockdep_assert_held(&a->lock);
+	if (core->st == RDL_ST_POP || (core->st == RDL_ST_STORE && core->io))
+		return true;
+	return mode == RDLOCK_SHARED && rdl_looks(core);
 }
 
-static bool agent_has_looked(void *arg)
+static bool may_try(struct rdlock_agent *a, u32 mode)
 {
-	struct rdlock_agent *a = arg;
-	bool looks;
+	bool early;
 
 	spin_lock_bh(&a->lock);
-	looks = rdl_looks(&a->core);
+	early = try_too_early(a, mode);
 	spin_unlock_bh(&a->lock);
-	return !looks;
+	return !early;
+}
+
+static bool may_try_shared(void *arg)
+{
+	return may_try(arg, RDLOCK_SHARED);
+}
+
+static bool may_try_exclusive(void *arg)
+{
+	return may_try(arg, RDLOCK_EXCLUSIVE);
 }
 
 /*
@@ -499,11 +510,9 @@ static bool agent_has_looked(void *arg)
  */
 static int wait_for_own(struct rdlock_agent *a, u32 mode)
 {
-	int err = rdlock_sleep_until(&a->wq, agent_has_given_back, a, KTIME_MAX, false);
+	bool (*cond)(void *arg) = mode == RDLOCK_SHARED ? may_try_shared : may_try_exclusive;
 
-	if (!err && mode == RDLOCK_SHARED)
-		err = rdlock_sleep_until(&a->wq, agent_has_looked, a, KTIME_MAX, false);
-	return err;
+	return rdlock_sleep_until(&a->wq, cond, a, KTIME_MAX, false);
 }
 
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
@@ -523,7 +532,7 @@ again:
 		return err;
 	spin_lock_bh(&a->lock);
 	/* Another one was woken up as well, and was faster. */
-	if (try && mode == RDLOCK_SHARED && rdl_looks(&a->core) && --rounds) {
+	if (try && try_too_early(a, mode) && --rounds) {
 		spin_unlock_bh(&a->lock);
 		goto again;
 	}

@@ -153,6 +153,46 @@ TEST(readers_try_beside_readers_however_many, 60)
 	EXPECT(failed, 0);
 }
 
+/* The node looks whether one more may join, and while it does all others leave: nobody has the lock. */
+TEST(a_reader_tries_while_the_others_leave, 60)
+{
+	int space = need_space(), fds[24], last;
+	volatile unsigned int *page = shared_page();	/* rounds: readers are there, the other has tried; failures */
+	const char *key = fresh_key("leave");
+	unsigned int seed = 6;
+	pid_t pid;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+	pid = spawn();
+	if (!pid) {
+		last = lock_open_as(space, key, RDLOCK_KIND_FAIR, 0, 0);
+		for (unsigned int round = 1; round <= 60; round++) {
+			while (page[0] < round)
+				;
+			if (lock_acquire_mode(last, RDLOCK_MODE_SHARED, RDLOCK_ACQUIRE_TRY, 0, NULL))
+				page[2]++;
+			else
+				REQUIRE(lock_release(last), 0);
+			page[1] = round;
+		}
+		exit_test();
+	}
+	for (unsigned int round = 1; round <= 60; round++) {
+		/* One that uses up all, and more. */
+		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+			REQUIRE(lock_acquire_mode(fds[i], RDLOCK_MODE_SHARED, 0, in_ms(5000), NULL), 0);
+		page[0] = round;
+		sleep_us(rand_r(&seed) % 1000);
+		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+			REQUIRE(lock_release(fds[i]), 0);
+		while (page[1] < round)
+			sleep_us(500);
+	}
+	EXPECT(reap(pid), 0);
+	EXPECT(page[2], 0);
+}
+
 /* None takes the operation of another for a writer's lock. */
 TEST(readers_that_try_at_once_share, 60)
 {
