@@ -202,10 +202,6 @@ static void core_is_mended(struct rdlock_agent *a, int err)
 		rdlock_agent_kick(a);
 }
 
-/* What rdlock_request() waits for before a try. */
-#define TRIES_WAIT	(BIT(RDL_ST_POP) | BIT(RDL_ST_STORE) | BIT(RDL_ST_TRY) | BIT(RDL_ST_PROBE) | \
-			 BIT(RDL_ST_DRAW) | BIT(RDL_ST_FETCH))
-
 /**
  * rdlock_agent_event - the door
  * @a: agent
@@ -220,7 +216,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 	struct rdl_event next;
 	unsigned int i, n = 0, st;
 	struct rdl_acts acts;
-	bool landing;
+	bool landing, early;
 	u32 epoch;
 	int err;
 
@@ -239,6 +235,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 		st = a->core.st;
 		landing = a->core.landing;
 		epoch = a->core.epoch;
+		early = rdl_try_is_early(&a->core, RDL_MODE_S);
 		err = rdl_step(&a->core, ev, &acts);
 		trace_rdlock_step(a, ev, st, err, acts.n);
 		if (WARN_ON_ONCE(acts.broken) || rdf_fault(RDF_FAULT_core_broken)) {
@@ -262,7 +259,7 @@ void rdlock_agent_event(struct rdlock_agent *a, struct rdl_event *ev, const u8 *
 			WRITE_ONCE(a->space->session.lease_low, true);
 		open_again(a, st, !landing);
 		/* Who wants to try waits for it. Pairs with the barrier in prepare_to_wait(). */
-		if (BIT(st) & TRIES_WAIT || (ev->type == RDL_EV_OP && ev->op == RDL_ACT_POST_READ_WORD))
+		if (early)
 			wake_up_all(&a->wq);
 		if (!n)
 			break;

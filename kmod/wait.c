@@ -471,35 +471,24 @@ static int mode_check(u32 mode)
 	return 0;
 }
 
-/* Is an operation of this node under way that decides what a try in @mode would find? */
-static bool try_too_early(const struct rdlock_agent *a, u32 mode)
-{
-	const struct rdl_lock *core = &a->core;
-
-	lockdep_assert_held(&a->lock);
-	if (core->st == RDL_ST_POP || (core->st == RDL_ST_STORE && core->io))
-		return true;
-	return mode == RDLOCK_SHARED && rdl_looks(core);
-}
-
-static bool may_try(struct rdlock_agent *a, u32 mode)
+static bool may_try(struct rdlock_agent *a, u8 mode)
 {
 	bool early;
 
 	spin_lock_bh(&a->lock);
-	early = try_too_early(a, mode);
+	early = rdl_try_is_early(&a->core, mode);
 	spin_unlock_bh(&a->lock);
 	return !early;
 }
 
 static bool may_try_shared(void *arg)
 {
-	return may_try(arg, RDLOCK_SHARED);
+	return may_try(arg, RDL_MODE_S);
 }
 
 static bool may_try_exclusive(void *arg)
 {
-	return may_try(arg, RDLOCK_EXCLUSIVE);
+	return may_try(arg, RDL_MODE_X);
 }
 
 /*
@@ -508,9 +497,9 @@ static bool may_try_exclusive(void *arg)
  * still join. The operation, or a big value's write before it, ends within the fabric's bounds, as that of the try
  * does.
  */
-static int wait_for_own(struct rdlock_agent *a, u32 mode)
+static int wait_for_own(struct rdlock_agent *a, u8 mode)
 {
-	bool (*cond)(void *arg) = mode == RDLOCK_SHARED ? may_try_shared : may_try_exclusive;
+	bool (*cond)(void *arg) = mode == RDL_MODE_S ? may_try_shared : may_try_exclusive;
 
 	return rdlock_sleep_until(&a->wq, cond, a, KTIME_MAX, false);
 }
@@ -518,6 +507,7 @@ static int wait_for_own(struct rdlock_agent *a, u32 mode)
 int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, struct rdlock_grant *g)
 {
 	bool try = flags & RDLOCK_REQ_TRY, nowait = (flags & RDLOCK_REQ_NOWAIT) && !try;
+	u8 core_mode = mode == RDLOCK_SHARED ? RDL_MODE_S : RDL_MODE_X;
 	unsigned int rounds = TRY_ROUNDS;
 	struct rdlock_agent *a = l->agent;
 	int err;
@@ -527,12 +517,12 @@ int rdlock_request(struct rdlock *l, u32 mode, u32 flags, ktime_t deadline, stru
 		return err;
 again:
 	if (try)
-		err = wait_for_own(a, mode);
+		err = wait_for_own(a, core_mode);
 	if (err)
 		return err;
 	spin_lock_bh(&a->lock);
 	/* Another one was woken up as well, and was faster. */
-	if (try && try_too_early(a, mode) && --rounds) {
+	if (try && rdl_try_is_early(&a->core, core_mode) && --rounds) {
 		spin_unlock_bh(&a->lock);
 		goto again;
 	}

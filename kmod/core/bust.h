@@ -77,7 +77,9 @@
 	X(67, RESET_KEPT,	"robust: a reset that was asked for after the claim is claimed of the next epoch") \
 	X(77, READERS_NO_LOOK,	"readers that have used up the budget let no other in, though no writer waits") \
 	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits") \
-	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget")
+	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget") \
+	X(80, LAZY_STAYS,	"a writer that gave up keeps readers out until other readers leave") \
+	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them")
 
 /* Faults of robust locks: worlds of those must catch them. */
 #define RDL_ROBUST_BUSTS(X) \

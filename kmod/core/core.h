@@ -417,8 +417,11 @@ void rdl_stat(const struct rdl_lock *l, struct rdl_stat *stat);
 bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u32 n);
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
-/* Whether a reader gets it, or may join those that have it, is known when an operation in flight has ended. */
-bool rdl_looks(const struct rdl_lock *l);
+/*
+ * An operation of this node is in flight that decides what a try in @mode would find: it gives the lock back, or shows
+ * whether a reader gets it, or may join those that have it. An exclusive try is early only if a shared one is.
+ */
+bool rdl_try_is_early(const struct rdl_lock *l, u8 mode);
 /* Is there a report that the home has not taken yet? */
 bool rdl_reports(const struct rdl_lock *l);
 /* Nothing held, wanted or in flight: may be closed. */

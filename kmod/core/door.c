@@ -35,7 +35,7 @@ void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, u32 vflags, struct rdl_acts
 }
 
 /* Nothing in flight any more: answer the FREEZE. A claim that is asked for again (not @first) is the same. */
-static void claim(struct rdl_lock *l, struct rdl_acts *acts, bool first)
+static void claim(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts, bool first)
 {
 	struct rdl_claim c = { .what = RDL_CLAIM_NONE };
 	struct rdl_action *a;
@@ -45,7 +45,7 @@ static void claim(struct rdl_lock *l, struct rdl_acts *acts, bool first)
 		l->said = l->report;
 		l->report = RDL_REPORT_NONE;
 	}
-	rdl_kind_ops(l->kind)->claim(l, &c, acts);
+	rdl_kind_ops(l->kind)->claim(l, ev, &c, acts);
 	l->frz = RDL_FRZ_CLAIMED;
 	if (rdl_bust(HOLD_FORGOTTEN) && c.what == RDL_CLAIM_HOLD)
 		c = (struct rdl_claim){ .what = RDL_CLAIM_NONE };
@@ -61,10 +61,10 @@ static bool in_flight(const struct rdl_lock *l)
 }
 
 /* The operation that a FREEZE waited for has ended; if nobody knows how, the FREEZE waits on, for a new link. */
-void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts)
+void rdl_drained(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->frz == RDL_FRZ_FREEZING && !in_flight(l) && !l->landing)
-		claim(l, acts, true);
+		claim(l, ev, acts, true);
 }
 
 /*
@@ -76,7 +76,7 @@ void rdl_doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 {
 	l->st = RDL_ST_AMBIG;
 	l->landing = ev->outcome == RDL_AMBIGUOUS;
-	rdl_drained(l, acts);
+	rdl_drained(l, ev, acts);
 }
 
 /* Tickets run out, or the next claim has something to say of a robust lock: ask for it, once an epoch and link. */
@@ -109,7 +109,7 @@ int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 	first = l->frz != RDL_FRZ_CLAIMED || (ev->epoch > l->epoch && !rdl_bust(REPORT_AGAIN));
 	if (ev->epoch > l->epoch)
 		rdl_kind_ops(l->kind)->missed(l, ev->epoch);
-	claim(l, acts, first);
+	claim(l, ev, acts, first);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ int rdl_freeze(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *
 int rdl_new_link_ambig(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	l->landing = 0;
-	rdl_drained(l, acts);
+	rdl_drained(l, ev, acts);
 	return 0;
 }
 

@@ -102,9 +102,11 @@ u32 rdl_fair_joins(const struct rdl_lock *l)
 	return l->q.extra + (l->handovers < l->budget ? (u32)l->budget - l->handovers : 0);
 }
 
-bool rdl_looks(const struct rdl_lock *l)
+bool rdl_try_is_early(const struct rdl_lock *l, u8 mode)
 {
-	if (l->kind != RDL_KIND_FAIR || l->q.mode != RDL_MODE_S || l->frz != RDL_FRZ_RUN)
+	if (l->st == RDL_ST_POP || (l->st == RDL_ST_STORE && l->io))
+		return true;
+	if (mode != RDL_MODE_S || l->kind != RDL_KIND_FAIR || l->q.mode != RDL_MODE_S || l->frz != RDL_FRZ_RUN)
 		return false;
 	switch (l->st) {
 	case RDL_ST_TRY:
@@ -113,7 +115,7 @@ bool rdl_looks(const struct rdl_lock *l)
 	case RDL_ST_FETCH:
 		return true;
 	case RDL_ST_HELD:
-		return l->users && !l->nq && l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
+		return l->users && l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
 	}
 	return false;
 }
@@ -129,8 +131,18 @@ bool rdl_fair_look(const struct rdl_lock *l)
 	const struct rdl_queue *q = &l->q;
 
 	return l->st == RDL_ST_HELD && q->mode == RDL_MODE_S && l->users && !rdl_first_turn(l) && !q->writer &&
-	       rdl_fair_joins(l) <= l->budget / 2 && l->loc < RDL_LOC_MAX && (l->budget || l->nq) &&
-	       !rdl_bust(READERS_NO_LOOK);
+	       rdl_fair_joins(l) <= l->budget / 2 && (l->budget || l->nq) && !rdl_bust(READERS_NO_LOOK);
+}
+
+/*
+ * Have so many shared this grant that no token is left for another, whom no writer keeps out? Mostly all of them leave
+ * soon, and the node draws a new ticket. If not, it asks for a recovery, but not more often than every second: there are
+ * 2^28 of them in the life of a space.
+ */
+bool rdl_fair_spent(const struct rdl_lock *l)
+{
+	return l->st == RDL_ST_HELD && l->frz == RDL_FRZ_RUN && l->q.mode == RDL_MODE_S && l->users &&
+	       l->loc >= RDL_LOC_MAX && rdl_fair_joins(l);
 }
 
 /*
@@ -198,6 +210,32 @@ RDL_FAIR_CELL(upgrade)
 
 /* ---- time ---- */
 
+/* A writer's ticket, and no writer here waits for it any more; at most readers, who came later. */
+bool rdl_fair_lazy(const struct rdl_lock *l, const struct rdl_event *ev)
+{
+	if (l->st != RDL_ST_WAIT || l->kind != RDL_KIND_FAIR || l->q.mode != RDL_MODE_X)
+		return false;
+	return !l->nq || (rdl_head(l, ev) == RDL_MODE_S && (ev->run >= l->nq || ev->run > RDL_LOC_MAX));
+}
+
+/*
+ * A waiter has left, perhaps the last writer: it is soon seen whether the ticket is in anybody's way. But a wait that is
+ * only beginning is not begun anew: who waits again and again, each time for less than a second, would never ask the
+ * home.
+ */
+void rdl_fair_left(struct rdl_lock *l, struct rdl_acts *acts)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (l->st != RDL_ST_WAIT || l->kind != RDL_KIND_FAIR || l->frz != RDL_FRZ_RUN)
+		return;
+	if (q->step == RDL_STEP_SEEK || !q->tries)
+		return;
+	q->tries = 0;
+	if (!q->paused && !q->rd && !q->rd_due)
+		rdl_watch(l, acts);
+}
+
 /*
  * The wait is long. Should the HINT have been lost, a holder that keeps the lock for nothing does not know of it, and
  * whoever the home asks says truly that it has the lock: so the HINT is repeated.
@@ -209,7 +247,7 @@ static void watched(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 		rdl_act_msg(l, acts, RDL_ACT_QUERY);
 	if (!l->ticket)
 		return;
-	l->q.step = RDL_STEP_AGAIN;
+	l->q.step = rdl_fair_lazy(l, ev) ? RDL_STEP_LOOK : RDL_STEP_AGAIN;
 	rdl_want_read(l);
 }
 
@@ -230,6 +268,17 @@ RDL_FAIR_CELL(wake_wait)
 			rdl_act_msg(l, acts, RDL_ACT_QUERY);
 	}
 	return rdl_turn_go(l, ev, acts);
+}
+
+/* Readers have the lock for so long that no token was left: a recovery gives them a ticket with others. */
+RDL_FAIR_CELL(wake_held)
+{
+	struct rdl_queue *q = &l->q;
+
+	if (q->tries && !q->paused && rdl_fair_spent(l) && !rdl_bust(SPENT_STAYS))
+		rdl_roll(l, acts);
+	q->tries = 0;
+	return rdl_turn_wake(l, ev, acts);
 }
 
 /* DUTY and DDUTY: a slot was not there yet. */

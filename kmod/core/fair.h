@@ -11,7 +11,7 @@ enum rdl_step_for {
 	RDL_STEP_SEEK,		/* WAIT: the predecessor is to be found. TRY: the owner */
 	RDL_STEP_AGAIN,		/* WAIT: as SEEK, but a HINT was sent long ago */
 	RDL_STEP_PROVE,		/* DUTY, WAIT (ticket): has the head moved on? */
-	RDL_STEP_LOOK,		/* TRY, UPG: what is the word? */
+	RDL_STEP_LOOK,		/* TRY, UPG: what is the word? WAIT: is a ticket that nobody waits for in the way? */
 	RDL_STEP_SWAP,		/* TRY, UPG: change it */
 	RDL_STEP_SHARE,		/* STORE: then the user goes to shared */
 };
@@ -70,10 +70,14 @@ u64 rdl_fair_drawn(const struct rdl_lock *l, u64 word);
 void rdl_fair_down(struct rdl_lock *l, struct rdl_acts *acts);
 u32 rdl_fair_joins(const struct rdl_lock *l);
 bool rdl_fair_look(const struct rdl_lock *l);
+bool rdl_fair_spent(const struct rdl_lock *l);
+bool rdl_fair_lazy(const struct rdl_lock *l, const struct rdl_event *ev);
+void rdl_fair_left(struct rdl_lock *l, struct rdl_acts *acts);
 RDL_FAIR_CELL(downgrade);
 RDL_FAIR_CELL(upgrade);
 RDL_FAIR_CELL(op_held);
 RDL_FAIR_CELL(wake_wait);
+RDL_FAIR_CELL(wake_held);
 RDL_FAIR_CELL(wake_duty);
 
 /* ticket.c */

@@ -35,6 +35,20 @@ RDL_FAIR_CELL(op_draw)
 	return rdl_turn_go(l, ev, acts);
 }
 
+/*
+ * No writer waits for the ticket any more. Does it keep readers out? They may stand behind readers, who leave when they
+ * like, and wait for nobody's sake. A recovery drops it, or makes it a reader's.
+ */
+static void lazy_looked(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
+{
+	l->q.step = RDL_STEP_NONE;
+	if (l->q.tries > RDL_LAZY_MAX)
+		l->q.tries = RDL_LAZY_MAX;
+	rdl_watch(l, acts);
+	if (rdl_fair_lazy(l, ev) && rdl_w_low(ev->old) && !rdl_bust(LAZY_STAYS))
+		rdl_roll(l, acts);
+}
+
 /* Who is before? A writer is told, so that it can hand the lock over, or give it back if it keeps it for nothing. */
 RDL_FAIR_CELL(op_wait)
 {
@@ -44,10 +58,14 @@ RDL_FAIR_CELL(op_wait)
 
 	if (rdl_side_ended(l, ev, acts))
 		return rdl_turn_go(l, ev, acts);
-	if (ev->op != RDL_ACT_POST_READ_SLOTS)
+	if (ev->op != RDL_ACT_POST_READ_SLOTS && ev->op != RDL_ACT_POST_READ_WORD)
 		return -EPROTO;
 	if (l->frz != RDL_FRZ_RUN)
 		return rdl_turn_go(l, ev, acts);
+	if (ev->op == RDL_ACT_POST_READ_WORD) {
+		lazy_looked(l, ev, acts);
+		return rdl_turn_go(l, ev, acts);
+	}
 	node = rdl_board_find(l, ev, l->ticket - 1, &x);
 	if (node < 0 && (q->props & RDL_P_STICKY) && q->step == RDL_STEP_SEEK) {
 		u32 k = q->tries < RDL_SEEK_KMAX ? q->tries : RDL_SEEK_KMAX;

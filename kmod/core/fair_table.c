@@ -120,7 +120,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_REL]	 = C(rdl_turn_release, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED) | B(DOWN)),
 		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED) | B(DOWN)),
 		[RDL_EV_OP]	 = C(rdl_fair_op_held, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED) | B(DOWN)),
-		[RDL_EV_TIMER]	 = C(rdl_turn_wake, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED) | B(DOWN)),
+		[RDL_EV_TIMER]	 = C(rdl_fair_wake_held, RESTS | GIVES | B(HELD) | B(STORE) | B(CACHED) | B(DOWN)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(HELD) | B(NONE)),
 		[RDL_EV_REBUILT]	 = C(rdl_turn_rebuilt_held,
 				     RESTS | GIVES | B(HELD) | B(STORE) | B(FETCH) | B(CACHED) | B(DOWN)),

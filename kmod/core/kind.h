@@ -59,7 +59,7 @@ struct rdl_kind_ops {
 	u32 owns;
 	const struct rdl_cell (*table)[RDL_NR_EVENTS];
 	void (*begin)(struct rdl_lock *l, bool a);
-	void (*claim)(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
+	void (*claim)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_claim *c, struct rdl_acts *acts);
 	void (*missed)(struct rdl_lock *l, u32 epoch);
 	void (*lost)(struct rdl_lock *l, struct rdl_acts *acts);
 	void (*told)(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
@@ -107,7 +107,7 @@ void rdl_act_msg(struct rdl_lock *l, struct rdl_acts *acts, u8 type);
 
 /* @vflags: of the rebuilt lock; @acts: NULL: nobody can be told now that it is not recoverable */
 void rdl_epoch_begins(struct rdl_lock *l, u32 epoch, u32 vflags, struct rdl_acts *acts);
-void rdl_drained(struct rdl_lock *l, struct rdl_acts *acts);
+void rdl_drained(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_doubt(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_roll(struct rdl_lock *l, struct rdl_acts *acts);
 /* Cells. */

@@ -8,7 +8,7 @@
  * through the same end of a step.
  */
 #include "bust.h"
-#include "queue.h"
+#include "fair.h"
 
 enum rdl_word_end rdl_word_end(struct rdl_lock *l, const struct rdl_event *ev)
 {
@@ -81,6 +81,12 @@ static u8 read_of_value(const struct rdl_queue *q)
 	return RDL_ACT_POST_READ_AREA;
 }
 
+static bool reads_word(const struct rdl_lock *l)
+{
+	return l->kind == RDL_KIND_TICKET || l->st == RDL_ST_HELD ||
+	       (l->st == RDL_ST_WAIT && l->q.step == RDL_STEP_LOOK);
+}
+
 /*
  * The slot first: who reads the board behind it and speaks to another node must be found there itself. On one queue
  * pair the READ cannot overtake it.
@@ -102,8 +108,7 @@ void rdl_post_side(struct rdl_lock *l, struct rdl_acts *acts)
 		if (l->st == RDL_ST_FETCH)
 			q->rd = read_of_value(q);
 		else
-			q->rd = l->kind == RDL_KIND_TICKET || l->st == RDL_ST_HELD ?
-				RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
+			q->rd = reads_word(l) ? RDL_ACT_POST_READ_WORD : RDL_ACT_POST_READ_SLOTS;
 		if (q->rd == RDL_ACT_POST_READ_AREA)
 			q->ver = 0;
 		rdl_act(acts, q->rd);
@@ -401,7 +406,7 @@ static void give_up(struct rdl_lock *l)
 }
 
 /* The first answer to a FREEZE decides what goes on and what ends. */
-static void settle(struct rdl_lock *l, struct rdl_acts *acts)
+static void settle(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
 
@@ -416,6 +421,8 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
 		q->nx = q->mode == RDL_MODE_X;
 		if (!l->nq)
 			rdl_grant_over(l);
+		else if (rdl_fair_lazy(l, ev))
+			q->mode = RDL_MODE_S;
 		break;
 	case RDL_ST_FETCH:
 	case RDL_ST_HELD:
@@ -478,12 +485,12 @@ static void settle(struct rdl_lock *l, struct rdl_acts *acts)
  * While CLAIMED the state is NONE or WANT, WAIT, or HELD, and says what was claimed: one that is asked for again is the
  * same, but that a value may be newer (released meanwhile).
  */
-void rdl_queue_claim(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts)
+void rdl_queue_claim(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_claim *c, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
 
 	if (l->frz != RDL_FRZ_CLAIMED)
-		settle(l, acts);
+		settle(l, ev, acts);
 	if (l->st == RDL_ST_HELD || l->st == RDL_ST_WAIT) {
 		c->what = l->st == RDL_ST_HELD ? RDL_CLAIM_HOLD : RDL_CLAIM_WAIT;
 		c->mode = q->mode;

@@ -38,7 +38,7 @@ bool rdl_version_left(const struct rdl_lock *l);
 void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 
 void rdl_queue_begin(struct rdl_lock *l, bool a);
-void rdl_queue_claim(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts);
+void rdl_queue_claim(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_claim *c, struct rdl_acts *acts);
 void rdl_queue_missed(struct rdl_lock *l, u32 epoch);
 void rdl_queue_told(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 void rdl_queue_forget(struct rdl_lock *l, struct rdl_acts *acts);

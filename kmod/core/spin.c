@@ -48,7 +48,7 @@ static void arm(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
  * A word that nobody here uses is given up by the claim itself. While CLAIMED the state is NONE, WAIT or HELD, and HELD
  * means that HOLD was claimed.
  */
-static void claim(struct rdl_lock *l, struct rdl_claim *c, struct rdl_acts *acts)
+static void claim(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_claim *c, struct rdl_acts *acts)
 {
 	if (l->st == RDL_ST_HELD && (l->users || l->nq || l->relf)) {
 		c->what = RDL_CLAIM_HOLD;
@@ -86,7 +86,7 @@ static void lost(struct rdl_lock *l, struct rdl_acts *acts)
 static void rest(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	l->st = l->nq ? RDL_ST_WAIT : RDL_ST_NONE;
-	rdl_drained(l, acts);
+	rdl_drained(l, ev, acts);
 	if (l->st == RDL_ST_WAIT)
 		arm(l, ev, acts);
 }
@@ -209,7 +209,7 @@ static int draw_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 	switch (cas_ended(l, ev)) {
 	case CAS_TAKEN:
 		taken(l, acts, ev->old);
-		rdl_drained(l, acts);
+		rdl_drained(l, ev, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -241,7 +241,7 @@ static int try_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EAGAIN);
 		else if (!rdl_lease_ok(ev))
 			rdl_act_fail(l, acts, RDL_ACT_FAIL_HEAD, EHOSTUNREACH);
-		rdl_drained(l, acts);
+		rdl_drained(l, ev, acts);
 		serve(l, ev, acts);
 		break;
 	case CAS_STALE:
@@ -278,7 +278,7 @@ static int pop_ended(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_
 	l->io = 0;
 	if (ev->outcome == RDL_FAILED || (ev->outcome == RDL_AMBIGUOUS && rdl_bust(AMBIG_RETRIED))) {
 		l->st = RDL_ST_OWED;
-		rdl_drained(l, acts);
+		rdl_drained(l, ev, acts);
 		if (l->st == RDL_ST_OWED && !rdl_hand_over(l, ev, acts))
 			arm(l, ev, acts);
 		return 0;

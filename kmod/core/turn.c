@@ -162,7 +162,7 @@ static void serve(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_act
 int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	if (l->frz != RDL_FRZ_RUN) {
-		rdl_drained(l, acts);
+		rdl_drained(l, ev, acts);
 		return 0;
 	}
 	serve(l, ev, acts);
@@ -173,6 +173,11 @@ int rdl_turn_go(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts 
 		rdl_roll(l, acts);
 	if (rdl_fair_look(l) && !l->q.rd_due && (!l->q.rd || l->q.rd_old))
 		rdl_want_read(l);
+	/* A pause has the timer for itself. */
+	if (rdl_fair_spent(l) && !l->q.tries && !l->rolled && !l->q.paused) {
+		l->q.tries = 1;
+		rdl_act_timer(l, acts, RDL_SPENT_NS);
+	}
 	rdl_post_side(l, acts);
 	if (!l->io)
 		rdl_kind_ops(l->kind)->post(l, ev, acts);
@@ -233,7 +238,10 @@ RDL_TURN_CELL(release)
 	return rdl_turn_go(l, ev, acts);
 }
 
-/* A ticket that nobody waits for any more stays in the queue, and its turn is passed on when it comes. */
+/*
+ * A ticket that nobody waits for any more stays in the queue, and its turn is passed on when it comes; but see
+ * rdl_fair_left().
+ */
 RDL_TURN_CELL(cancel)
 {
 	if (!l->nq)
@@ -245,6 +253,7 @@ RDL_TURN_CELL(cancel)
 		if (l->st == RDL_ST_HELD && !l->users && l->frz == RDL_FRZ_CLAIMED)
 			l->relf = 1;
 	}
+	rdl_fair_left(l, acts);
 	return rdl_turn_go(l, ev, acts);
 }
 

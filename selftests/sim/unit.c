@@ -782,7 +782,7 @@ const struct unit_test unit_tests[] = {
 	{ "down_failed", down_failed },
 	{ "down_fails_often", down_fails_often },
 	{ "probe_idle", probe_idle }, { "readers_look", readers_look }, { "budget_recovered", budget_recovered },
-	{ "reset_late", reset_late },
+	{ "writer_left", writer_left }, { "readers_spent", readers_spent }, { "reset_late", reset_late },
 	{ "notice_unseen", notice_unseen },
 	{ "upgrade_waits", upgrade_waits },
 	{ "broken", broken },
