@@ -79,7 +79,8 @@
 	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits") \
 	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget") \
 	X(80, LAZY_STAYS,	"a writer that gave up keeps readers out until other readers leave") \
-	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them")
+	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them") \
+	X(82, LAZY_SILENT,	"a ticket whose writer gave up is not heard of again, should its HINT have been lost")
 
 /* Faults of robust locks: worlds of those must catch them. */
 #define RDL_ROBUST_BUSTS(X) \

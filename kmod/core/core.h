@@ -201,7 +201,7 @@ struct rdl_queue {
 	u8 stale;		/* RDL_STALE_*: belongs to a lost session */
 	u8 paused;		/* something was refused: nothing is posted before the timer or a new link */
 	u8 hint;		/* mode of the node that comes next, RDL_MODE_NL: not known */
-	u8 step;		/* DUTY, TRY, STORE: what the operation in flight is for, enum in the kind */
+	u8 step;		/* WAIT, DUTY, TRY, UPG, STORE: what the operation in flight is for, enum in the kind */
 	u8 need;		/* FETCH: enum rdl_need */
 	u8 gone;		/* TRY, PROBE: the waiter has left */
 	u8 fresh;		/* nobody here has had this ticket yet, so its first token is not used */
@@ -215,7 +215,7 @@ struct rdl_queue {
 	u16 asker;		/* node + 1 that gets an ANSWER when the lock is given up, 0: none */
 	u16 nx;			/* exclusive tickets to claim: they count in the frozen word */
 	u16 count;		/* DUTY: exclusive tickets in the word */
-	u16 tries;		/* READs without success, for the back-off and the watchdog */
+	u16 tries;		/* READs without success, for the back-off and the watchdog; HELD: the timer runs, rdl_fair_spent() */
 	u32 from, to;		/* DUTY, DDUTY: tickets that are looked for, [from, to) */
 	u32 ticket_epoch;	/* in which the ticket was taken or rebuilt; older than @epoch: a REBUILT was lost */
 	u32 handed_epoch, handed_ticket;	/* last hand-over by message: evidence for a recovery */

@@ -135,7 +135,7 @@ bool rdl_fair_look(const struct rdl_lock *l)
 }
 
 /*
- * Have so many shared this grant that no token is left for another, whom no writer keeps out? Mostly all of them leave
+ * Have so many shared this grant that no token is left for another, whom, as far as is known, no writer keeps out? Mostly all of them leave
  * soon, and the node draws a new ticket. If not, it asks for a recovery, but not more often than every second: there are
  * 2^28 of them in the life of a space.
  */
@@ -210,7 +210,7 @@ RDL_FAIR_CELL(upgrade)
 
 /* ---- time ---- */
 
-/* A writer's ticket, and no writer here waits for it any more; at most readers, who came later. */
+/* A writer's ticket, and who waits for it here, if anybody, are readers, who came later. */
 bool rdl_fair_lazy(const struct rdl_lock *l, const struct rdl_event *ev)
 {
 	if (l->st != RDL_ST_WAIT || l->kind != RDL_KIND_FAIR || l->q.mode != RDL_MODE_X)
@@ -219,17 +219,15 @@ bool rdl_fair_lazy(const struct rdl_lock *l, const struct rdl_event *ev)
 }
 
 /*
- * A waiter has left, perhaps the last writer: it is soon seen whether the ticket is in anybody's way. But a wait that is
- * only beginning is not begun anew: who waits again and again, each time for less than a second, would never ask the
+ * A waiter has left. If it was the last writer, it is soon seen whether the ticket is in anybody's way. But a wait that
+ * is only beginning is not begun anew: who waits again and again, each time for less than a second, would never ask the
  * home.
  */
-void rdl_fair_left(struct rdl_lock *l, struct rdl_acts *acts)
+void rdl_fair_left(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	struct rdl_queue *q = &l->q;
 
-	if (l->st != RDL_ST_WAIT || l->kind != RDL_KIND_FAIR || l->frz != RDL_FRZ_RUN)
-		return;
-	if (q->step == RDL_STEP_SEEK || !q->tries)
+	if (!rdl_fair_lazy(l, ev) || l->frz != RDL_FRZ_RUN || q->step == RDL_STEP_SEEK || !q->tries)
 		return;
 	q->tries = 0;
 	if (!q->paused && !q->rd && !q->rd_due)
@@ -260,6 +258,8 @@ RDL_FAIR_CELL(wake_wait)
 	q->paused = 0;
 	if (q->tries < RDL_TRIES_MAX)
 		q->tries++;
+	if (rdl_fair_lazy(l, ev) && q->step != RDL_STEP_SEEK && q->tries > RDL_LAZY_MAX)
+		q->tries = RDL_LAZY_MAX;
 	if (q->step != RDL_STEP_SEEK) {
 		watched(l, ev, acts);
 	} else {

@@ -72,7 +72,7 @@ u32 rdl_fair_joins(const struct rdl_lock *l);
 bool rdl_fair_look(const struct rdl_lock *l);
 bool rdl_fair_spent(const struct rdl_lock *l);
 bool rdl_fair_lazy(const struct rdl_lock *l, const struct rdl_event *ev);
-void rdl_fair_left(struct rdl_lock *l, struct rdl_acts *acts);
+void rdl_fair_left(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts);
 RDL_FAIR_CELL(downgrade);
 RDL_FAIR_CELL(upgrade);
 RDL_FAIR_CELL(op_held);

@@ -37,16 +37,30 @@ RDL_FAIR_CELL(op_draw)
 
 /*
  * No writer waits for the ticket any more. Does it keep readers out? They may stand behind readers, who leave when they
- * like, and wait for nobody's sake. A recovery drops it, or makes it a reader's.
+ * like, and wait for nobody's sake. A recovery drops it, or makes it a reader's. Else it stays, and is to be heard of
+ * like any other: who has the lock may keep it for nothing, and others may wait behind it.
  */
 static void lazy_looked(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	l->q.step = RDL_STEP_NONE;
-	if (l->q.tries > RDL_LAZY_MAX)
-		l->q.tries = RDL_LAZY_MAX;
-	rdl_watch(l, acts);
-	if (rdl_fair_lazy(l, ev) && rdl_w_low(ev->old) && !rdl_bust(LAZY_STAYS))
+	if (rdl_fair_lazy(l, ev) && rdl_w_low(ev->old) && !rdl_bust(LAZY_STAYS)) {
+		l->q.step = RDL_STEP_NONE;
+		rdl_watch(l, acts);
 		rdl_roll(l, acts);
+		return;
+	}
+	l->q.step = RDL_STEP_AGAIN;
+	if (!rdl_bust(LAZY_SILENT))
+		rdl_want_read(l);
+}
+
+/* The slot of the node before is not there. Is it still worth while to look for it all the time? */
+static bool seeks_on(const struct rdl_lock *l, const struct rdl_event *ev)
+{
+	const struct rdl_queue *q = &l->q;
+
+	if (q->step != RDL_STEP_SEEK || !(q->props & RDL_P_STICKY))
+		return false;
+	return q->tries < RDL_SEEK_KMAX || !rdl_fair_lazy(l, ev);
 }
 
 /* Who is before? A writer is told, so that it can hand the lock over, or give it back if it keeps it for nothing. */
@@ -67,7 +81,7 @@ RDL_FAIR_CELL(op_wait)
 		return rdl_turn_go(l, ev, acts);
 	}
 	node = rdl_board_find(l, ev, l->ticket - 1, &x);
-	if (node < 0 && (q->props & RDL_P_STICKY) && q->step == RDL_STEP_SEEK) {
+	if (node < 0 && seeks_on(l, ev)) {
 		u32 k = q->tries < RDL_SEEK_KMAX ? q->tries : RDL_SEEK_KMAX;
 
 		rdl_act_timer(l, acts, (u64)RDL_SEEK_NS << k);

@@ -344,7 +344,7 @@ static const struct rdl_cell table[RDL_NR_STATES][RDL_NR_EVENTS] = {
 		[RDL_EV_CANCEL]	 = C(rdl_turn_cancel, B(UPG)),
 		[RDL_EV_OP]	 = C(rdl_fair_op_upgrade,
 				     RESTS | GIVES | B(HELD) | B(CACHED) | B(DOWN) | B(UPG) | B(DOUBT)),
-		[RDL_EV_TIMER]	 = C(rdl_turn_wake, B(UPG)),
+		[RDL_EV_TIMER]	 = C(rdl_fair_wake_held, B(UPG)),
 		[RDL_EV_FREEZE]	 = C(rdl_freeze, B(UPG)),
 		[RDL_EV_REBUILT]	 = IMP(UPG),
 		[RDL_EV_LINK_UP]	 = IMP(UPG),

@@ -27,9 +27,7 @@
 #endif
 
 /* Local grants under one node grant: 10 bits of the token, 1023 is kept for a downgrade. */
-#ifndef RDL_LOC_MAX
 #define RDL_LOC_MAX	1022
-#endif
 #define RDL_BUDGET	16	/* default number of local hand-overs before the node gives the lock up */
 
 /* Epoch: generation of the shard's homes (16 bits, at least 1) and number of the lock's rebuilds in it (12 bits). */
@@ -61,10 +59,13 @@
 #define RDL_DUTY_KMAX	6
 #define RDL_TRIES_MAX	0xfff0
 
-/* A waiter asks the home after 1 s, 2 s, 4 s, ... 64 s whether anybody still can give it its turn. */
+/*
+ * A node that waits asks the home after 1 s, 2 s, 4 s, ... 64 s whether anybody still can give it its turn; but while no
+ * writer waits for a writer's ticket every 4 s at most, for it may be in the way of readers.
+ */
 #define RDL_WATCH_NS	1000000000ull
 #define RDL_WATCH_MAX	6
-#define RDL_LAZY_MAX	2		/* 4 s at most, where nobody waits any more: readers may come that it keeps out */
+#define RDL_LAZY_MAX	2
 
 /* Readers that share a grant whose tokens are used up may have left by themselves after so long. */
 #define RDL_SPENT_NS	1000000000ull

@@ -253,7 +253,7 @@ RDL_TURN_CELL(cancel)
 		if (l->st == RDL_ST_HELD && !l->users && l->frz == RDL_FRZ_CLAIMED)
 			l->relf = 1;
 	}
-	rdl_fair_left(l, acts);
+	rdl_fair_left(l, ev, acts);
 	return rdl_turn_go(l, ev, acts);
 }
 

@@ -57,6 +57,8 @@ static const char *(*unit_of(void))(u64 seed)
 		return writer_left;
 	if (rdl_bust(SPENT_STAYS))
 		return readers_spent;
+	if (rdl_bust(LAZY_SILENT))
+		return hint_lost;
 	return NULL;
 }
 

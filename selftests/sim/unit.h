@@ -35,11 +35,16 @@ const char *down_fails_often(u64 seed);
 const char *probe_idle(u64 seed);
 const char *readers_look(u64 seed);
 const char *budget_recovered(u64 seed);
-const char *writer_left(u64 seed);
-const char *readers_spent(u64 seed);
 const char *reset_late(u64 seed);
 const char *notice_unseen(u64 seed);
 const char *upgrade_waits(u64 seed);
 const char *broken(u64 seed);
+
+/* unit_lazy.c */
+const char *writer_left(u64 seed);
+const char *readers_spent(u64 seed);
+const char *hint_lost(u64 seed);
+const char *spent_upgrade(u64 seed);
+const char *seek_left(u64 seed);
 
 #endif /* UNIT_H */

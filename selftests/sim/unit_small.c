@@ -4,6 +4,7 @@
 #include "unit.h"
 #include "fair.h"
 #include "queue.h"
+#include "unit_queue.h"
 
 #define SMALL_WORLDS	4000
 
@@ -47,12 +48,6 @@ const char *stat_rounds(u64 seed)
 	return first_wrong;
 }
 
-static int step(struct rdl_lock *l, struct rdl_acts *acts, struct rdl_event ev)
-{
-	ev.flags = RDL_F_LEASE | RDL_F_LINK;
-	return rdl_step(l, &ev, acts);
-}
-
 /* Kind mcs: the one behind speaks before the own CAS has ended; then an old message of another comes. */
 const char *next_early(u64 seed)
 {
@@ -75,23 +70,6 @@ const char *next_early(u64 seed)
 	wrong(acts.n != 1 || acts.a[0].type != RDL_ACT_SEND_GRANT || acts.a[0].peer.node != 2 ||
 	      acts.a[0].peer.ticket != 1, "not handed to the one behind");
 	return first_wrong;
-}
-
-static const struct rdl_action *find(const struct rdl_acts *acts, u8 type)
-{
-	unsigned int i;
-
-	for (i = 0; i < acts->n; i++)
-		if (acts->a[i].type == type)
-			return &acts->a[i];
-	wrong(true, "an action is missing");
-	return &acts->a[0];
-}
-
-static struct rdl_event ended(u8 op, u8 outcome)
-{
-	return (struct rdl_event){ .type = RDL_EV_OP, .op = op, .outcome = outcome,
-				   .old = rdl_w_free(rdl_epoch(1, 0), 0, false) };
 }
 
 /* Node 1 of a lock of kind fair has it exclusively. */
@@ -192,11 +170,6 @@ const char *probe_idle(u64 seed)
 	return first_wrong;
 }
 
-static struct rdl_event reader(void)
-{
-	return (struct rdl_event){ .type = RDL_EV_ACQ, .mode = RDL_MODE_S, .head = RDL_MODE_S, .run = 1 };
-}
-
 /* The READ of the word that is in flight ends, and finds so many exclusive tickets drawn. */
 static void looked(struct rdl_lock *l, struct rdl_acts *acts, u32 writers)
 {
@@ -272,135 +245,6 @@ const char *readers_look(u64 seed)
 	readers_look_of(3);
 	readers_look_of(1);
 	readers_look_of(0);
-	return first_wrong;
-}
-
-static bool did(const struct rdl_acts *acts, u8 type)
-{
-	unsigned int i;
-
-	for (i = 0; i < acts->n; i++)
-		if (acts->a[i].type == type)
-			return true;
-	return false;
-}
-
-/* A writer of this node waits behind a reader of another. */
-static void behind_reader(struct rdl_lock *l, struct rdl_acts *acts)
-{
-	struct rdl_event end = ended(0, RDL_OK);
-
-	rdl_lock_init(l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
-	rdl_lock_props(l, RDL_P_STICKY, 7);
-	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_ACQ }), "no draw");
-	end.old = rdl_w_pack(1, 0, 1, l->epoch, false, false);
-	wrong(step(l, acts, end) || l->st != RDL_ST_WAIT, "it does not wait");
-	find(acts, RDL_ACT_TIMER);
-	wrong(step(l, acts, ended(RDL_ACT_POST_WRITE_SLOT, RDL_OK)), "no slot");
-}
-
-/* A second has passed; the word that is read then has so many shared tickets. Is a recovery asked for? */
-static bool drops(struct rdl_lock *l, struct rdl_acts *acts, u32 readers)
-{
-	struct rdl_event end = ended(RDL_ACT_POST_READ_WORD, RDL_OK);
-	bool roll;
-
-	wrong(step(l, acts, (struct rdl_event){ .type = RDL_EV_TIMER }), "no timer");
-	wrong(!did(acts, RDL_ACT_QUERY) || !did(acts, RDL_ACT_POST_READ_WORD), "it does not look");
-	end.old = rdl_w_pack(2 + readers, 2 - !!readers, readers, l->epoch, false, false);
-	wrong(step(l, acts, end), "not looked");
-	roll = did(acts, RDL_ACT_ROLL);
-	wrong(!did(acts, RDL_ACT_TIMER), "it does not look again");
-	return roll;
-}
-
-/* A writer that gives up keeps readers out for a second, not as long as other readers like. */
-const char *writer_left(u64 seed)
-{
-	struct rdl_event acq = { .type = RDL_EV_ACQ, .mode = RDL_MODE_X, .head = RDL_MODE_X };
-	struct rdl_event left = { .type = RDL_EV_CANCEL }, timer = { .type = RDL_EV_TIMER, .head = RDL_MODE_X };
-	const struct rdl_action *claimed;
-	struct rdl_lock l, again;
-	struct rdl_acts acts;
-
-	(void)seed;
-	sim_ticket_soft = 1u << 25;
-	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
-	behind_reader(&l, &acts);
-	wrong(step(&l, &acts, left) || l.st != RDL_ST_WAIT || acts.n, "it does more than to leave");
-	wrong(drops(&l, &acts, 0), "dropped behind a writer");
-	wrong(!drops(&l, &acts, 2), "not dropped");
-	/* Long after the beginning of the wait; and another one comes while it is looked. */
-	behind_reader(&l, &acts);
-	wrong(step(&l, &acts, timer) || !did(&acts, RDL_ACT_POST_READ_SLOTS), "the watchdog sleeps");
-	wrong(step(&l, &acts, ended(RDL_ACT_POST_READ_SLOTS, RDL_OK)) || l.q.tries != 1, "not watched");
-	wrong(step(&l, &acts, left) || l.q.tries || !did(&acts, RDL_ACT_TIMER), "it takes longer each time");
-	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_TIMER }) || step(&l, &acts, acq), "not taken again");
-	timer = ended(RDL_ACT_POST_READ_WORD, RDL_OK);
-	timer.old = rdl_w_pack(3, 1, 2, l.epoch, false, false);
-	timer.head = RDL_MODE_X;
-	wrong(step(&l, &acts, timer) || did(&acts, RDL_ACT_ROLL), "dropped though somebody waits");
-	again = l;
-	/* The last one here is a reader: the ticket becomes its. */
-	behind_reader(&l, &acts);
-	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ, .mode = RDL_MODE_S }), "no place");
-	left.head = RDL_MODE_S;
-	left.run = 1;
-	wrong(step(&l, &acts, left) || l.nq != 1, "it cannot leave");
-	timer = (struct rdl_event){ .type = RDL_EV_TIMER, .head = RDL_MODE_S, .run = 1 };
-	wrong(step(&l, &acts, timer) || !did(&acts, RDL_ACT_POST_READ_WORD), "it does not look");
-	timer = ended(RDL_ACT_POST_READ_WORD, RDL_OK);
-	timer.old = rdl_w_pack(2, 1, 1, l.epoch, false, false);
-	timer.head = RDL_MODE_S;
-	timer.run = 1;
-	wrong(step(&l, &acts, timer) || !did(&acts, RDL_ACT_ROLL), "readers wait for no writer");
-	timer = (struct rdl_event){ .type = RDL_EV_FREEZE, .epoch = l.epoch, .head = RDL_MODE_S, .run = 1 };
-	wrong(step(&l, &acts, timer), "not frozen");
-	claimed = find(&acts, RDL_ACT_CLAIM);
-	wrong(claimed->claim.what != RDL_CLAIM_WAIT || claimed->claim.mode != RDL_MODE_S || claimed->claim.nx != 1,
-	      "not claimed as a reader's");
-	/* A wait of less than a second, again and again: the home is asked all the same. */
-	l = again;
-	left.head = RDL_MODE_NL;
-	left.run = 0;
-	wrong(step(&l, &acts, left) || l.q.tries || !did(&acts, RDL_ACT_TIMER), "it takes longer each time");
-	wrong(step(&l, &acts, acq) || step(&l, &acts, left) || acts.n, "its second begins anew");
-	return first_wrong;
-}
-
-/* So many readers have shared a grant that it has no token left: others wait for a second, unless for a writer. */
-const char *readers_spent(u64 seed)
-{
-	struct rdl_event timer = { .type = RDL_EV_TIMER, .head = RDL_MODE_S, .run = 1 };
-	struct rdl_event end = ended(0, RDL_OK), rel = { .type = RDL_EV_REL, .head = RDL_MODE_S, .run = 1 };
-	struct rdl_acts acts;
-	struct rdl_lock l;
-
-	(void)seed;
-	sim_ticket_soft = 1u << 25;
-	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
-	end.head = RDL_MODE_S;
-	end.run = 1;
-	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
-	rdl_lock_props(&l, 0, 7);
-	wrong(step(&l, &acts, reader()) || step(&l, &acts, end) || l.users != 1, "not granted");
-	l.loc = RDL_LOC_MAX - 1;
-	wrong(step(&l, &acts, reader()) || l.users != 2 || !did(&acts, RDL_ACT_TIMER), "no token, and no timer");
-	wrong(step(&l, &acts, reader()) || l.nq != 1 || did(&acts, RDL_ACT_TIMER), "it has one, or its second begins anew");
-	wrong(step(&l, &acts, timer) || !did(&acts, RDL_ACT_ROLL), "it waits for the longest of the others");
-	/* They leave before that. */
-	l.rolled = 0;
-	l.q.tries = 1;
-	wrong(step(&l, &acts, rel) || step(&l, &acts, rel) || l.st != RDL_ST_POP, "not given back");
-	wrong(step(&l, &acts, timer) || did(&acts, RDL_ACT_ROLL), "recovered for nothing");
-	/* A writer waits elsewhere, and is what they wait for. */
-	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
-	rdl_lock_props(&l, 0, 7);
-	wrong(step(&l, &acts, reader()) || step(&l, &acts, end) || l.users != 1, "not granted");
-	l.loc = RDL_LOC_MAX;
-	l.handovers = 2;
-	l.q.writer = 1;
-	wrong(step(&l, &acts, reader()) || l.nq != 1 || did(&acts, RDL_ACT_TIMER), "no writer is waited for");
 	return first_wrong;
 }
 
