@@ -127,7 +127,8 @@ struct rdlock_opener {
  * @big: of a lock with RDL_P_BIG; made and freed as @in
  * @parked: the value that came with a GRANT of an epoch that has not begun
  * @timer: the core's
- * @wq: openers wait for @registered or rdlock_opener.err, tries until rdl_try_is_early() is over, who resets it for an epoch
+ * @wq: openers wait for @registered or rdlock_opener.err, tries for the end of rdl_try_is_early(), who resets it for an
+ *	epoch
  * @work: makes what the home knows match @opens: opens, opens again, closes
  * @rcu: readers of space->by_slot
  */

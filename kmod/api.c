@@ -234,7 +234,8 @@ RDLOCK_EXPORT(rdlock_acquire_async);
  * @lock: lock
  *
  * Context: process. Return: 0: it is withdrawn, or was granted and is given back; -EKEYREVOKED: it ended by the loss of
- * the handle; -ENOENT: there was none. In no case is its function called any more, but it may be running.
+ * the handle; -ENOENT: there was none, or it came too late, and its function has run, runs, or is about to. After 0 it
+ * is not called; after -EKEYREVOKED it is not called any more, but may be running. rdlock_close() waits for it.
  */
 int rdlock_cancel(struct rdlock *lock)
 {

@@ -215,7 +215,7 @@ struct rdl_queue {
 	u16 asker;		/* node + 1 that gets an ANSWER when the lock is given up, 0: none */
 	u16 nx;			/* exclusive tickets to claim: they count in the frozen word */
 	u16 count;		/* DUTY: exclusive tickets in the word */
-	u16 tries;		/* READs without success, for the back-off and the watchdog; HELD: the timer runs, rdl_fair_spent() */
+	u16 tries;		/* READs without success, for back-off and watchdog; in HELD see rdl_fair_spent() */
 	u32 from, to;		/* DUTY, DDUTY: tickets that are looked for, [from, to) */
 	u32 ticket_epoch;	/* in which the ticket was taken or rebuilt; older than @epoch: a REBUILT was lost */
 	u32 handed_epoch, handed_ticket;	/* last hand-over by message: evidence for a recovery */

@@ -135,9 +135,9 @@ bool rdl_fair_look(const struct rdl_lock *l)
 }
 
 /*
- * Have so many shared this grant that no token is left for another, whom, as far as is known, no writer keeps out? Mostly all of them leave
- * soon, and the node draws a new ticket. If not, it asks for a recovery, but not more often than every second: there are
- * 2^28 of them in the life of a space.
+ * Have so many shared this grant that no token is left for another, whom, as far as is known, no writer keeps out?
+ * Mostly all of them leave soon, and the node draws a new ticket. If not, it asks for a recovery when a second is over
+ * (q->tries: it has begun), and not more often: there are 2^28 of them in the life of a space.
  */
 bool rdl_fair_spent(const struct rdl_lock *l)
 {

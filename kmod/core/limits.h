@@ -60,8 +60,8 @@
 #define RDL_TRIES_MAX	0xfff0
 
 /*
- * A node that waits asks the home after 1 s, 2 s, 4 s, ... 64 s whether anybody still can give it its turn; but while no
- * writer waits for a writer's ticket every 4 s at most, for it may be in the way of readers.
+ * A node that waits asks the home after 1 s, 2 s, 4 s, ... 64 s whether anybody still can give it its turn; but while
+ * no writer waits for a writer's ticket every 4 s at most, for it may be in the way of readers.
  */
 #define RDL_WATCH_NS	1000000000ull
 #define RDL_WATCH_MAX	6

@@ -21,8 +21,8 @@ static void behind_reader(struct rdl_lock *l, struct rdl_acts *acts)
 }
 
 /*
- * A second has passed; the word that is read then has so many shared tickets. Is a recovery asked for? If not, it speaks
- * to the node before again.
+ * A second has passed; the word that is read then has so many shared tickets. Is a recovery asked for? If not, it
+ * speaks to the node before again.
  */
 static bool drops(struct rdl_lock *l, struct rdl_acts *acts, u32 readers)
 {
@@ -37,7 +37,8 @@ static bool drops(struct rdl_lock *l, struct rdl_acts *acts, u32 readers)
 		return true;
 	}
 	wrong(!did(acts, RDL_ACT_POST_READ_SLOTS), "it is not heard of again");
-	wrong(step(l, acts, ended(RDL_ACT_POST_READ_SLOTS, RDL_OK)) || !did(acts, RDL_ACT_TIMER), "it does not look again");
+	wrong(step(l, acts, ended(RDL_ACT_POST_READ_SLOTS, RDL_OK)) || !did(acts, RDL_ACT_TIMER),
+	      "it does not look again");
 	return false;
 }
 
@@ -120,7 +121,8 @@ const char *readers_spent(u64 seed)
 	wrong(step(&l, &acts, reader()) || step(&l, &acts, end) || l.users != 1, "not granted");
 	l.loc = RDL_LOC_MAX - 1;
 	wrong(step(&l, &acts, reader()) || l.users != 2 || !did(&acts, RDL_ACT_TIMER), "no token, and no timer");
-	wrong(step(&l, &acts, reader()) || l.nq != 1 || did(&acts, RDL_ACT_TIMER), "it has one, or its second begins anew");
+	wrong(step(&l, &acts, reader()) || l.nq != 1 || did(&acts, RDL_ACT_TIMER),
+	      "it has one, or its second begins anew");
 	wrong(step(&l, &acts, timer) || !did(&acts, RDL_ACT_ROLL), "it waits for the longest of the others");
 	/* They leave before that, and the next ones have a grant with tokens. */
 	l.rolled = 0;
@@ -133,7 +135,8 @@ const char *readers_spent(u64 seed)
 	l.loc = RDL_LOC_MAX;
 	l.q.tries = 1;
 	l.q.paused = 1;
-	wrong(step(&l, &acts, timer) || did(&acts, RDL_ACT_ROLL) || !did(&acts, RDL_ACT_TIMER), "a pause was the second");
+	wrong(step(&l, &acts, timer) || did(&acts, RDL_ACT_ROLL) || !did(&acts, RDL_ACT_TIMER),
+	      "a pause was the second");
 	/* A writer waits elsewhere, and is what they wait for. */
 	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
 	rdl_lock_props(&l, 0, 7);
@@ -165,9 +168,10 @@ static u32 hints(u8 left)
 	wrong(step(&l, &acts, end) || !did(&acts, RDL_ACT_SEND_HINT), "no HINT");
 	if (left == RDL_MODE_S)
 		wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ, .mode = RDL_MODE_S }), "no reader");
-	if (left != RDL_MODE_X)
-		wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_CANCEL, .head = left, .run = left == RDL_MODE_S }),
-		      "no cancel");
+	if (left != RDL_MODE_X) {
+		ev = (struct rdl_event){ .type = RDL_EV_CANCEL, .head = left, .run = left == RDL_MODE_S };
+		wrong(step(&l, &acts, ev), "no cancel");
+	}
 	for (i = 0; i < 20; i++) {
 		ev = (struct rdl_event){ .type = RDL_EV_TIMER, .head = left, .run = left == RDL_MODE_S };
 		wrong(step(&l, &acts, ev), "no timer");
@@ -224,7 +228,7 @@ const char *spent_upgrade(u64 seed)
 	return first_wrong;
 }
 
-/* The node before has read, and drawn anew: its slot is gone. A writer seeks it; a ticket of nobody not for long. */
+/* The node before has read, and drawn anew: its slot is gone. A writer seeks it, a ticket of nobody not for long. */
 const char *seek_left(u64 seed)
 {
 	struct rdl_event end = ended(0, RDL_OK);
@@ -243,10 +247,12 @@ const char *seek_left(u64 seed)
 	wrong(step(&l, &acts, end) || step(&l, &acts, ended(RDL_ACT_POST_WRITE_SLOT, RDL_OK)), "it does not wait");
 	wrong(l.q.step != RDL_STEP_SEEK || l.q.rd != RDL_ACT_POST_READ_SLOTS, "it does not seek");
 	for (i = 0; i < 1000; i++) {
+		struct rdl_event timer = { .type = RDL_EV_TIMER, .head = i < 500 ? RDL_MODE_X : RDL_MODE_NL };
 		bool word = l.q.rd == RDL_ACT_POST_READ_WORD;
 
 		if (i == 500)
-			wrong(looks || step(&l, &acts, (struct rdl_event){ .type = RDL_EV_CANCEL }), "it does not seek on");
+			wrong(looks || step(&l, &acts, (struct rdl_event){ .type = RDL_EV_CANCEL }),
+			      "it does not seek on");
 		if (l.q.rd) {
 			end = ended(l.q.rd, RDL_OK);
 			end.slots = slots;
@@ -259,8 +265,7 @@ const char *seek_left(u64 seed)
 			if (did(&acts, RDL_ACT_ROLL))
 				break;
 		}
-		wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_TIMER, .head = i < 500 ? RDL_MODE_X : RDL_MODE_NL }),
-		      "no timer");
+		wrong(step(&l, &acts, timer), "no timer");
 	}
 	wrong(i < 500 || i > 510, "not dropped, or too early");
 	wrong(reads < 500, "a writer did not seek all the time");
