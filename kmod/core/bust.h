@@ -80,6 +80,7 @@
 	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget") \
 	X(80, LAZY_STAYS,	"a writer that gave up keeps readers out until other readers leave") \
 	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them") \
+	X(83, TRY_ONCE,		"a reader's try fails for readers that come and go") \
 	X(82, LAZY_SILENT,	"a ticket whose writer gave up is not heard of again, should its HINT have been lost")
 
 /* Faults of robust locks: worlds of those must catch them. */

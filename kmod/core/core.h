@@ -240,7 +240,7 @@ struct rdl_lock {
 	u8 relf;		/* released while CLAIMED: give it back after REBUILT */
 	u8 is_void;		/* the last operation met F: wait for REBUILT */
 	u8 k;			/* back-off exponent */
-	u8 retried;		/* the immediate retry after a stale guess was used */
+	u8 retried;		/* immediate retries after a stale guess */
 	u8 rolled;		/* ROLL_REQ was sent in this epoch */
 	u8 attention;		/* enum rdl_attention: A was set when the word was taken */
 	u8 stale_io;		/* the operation in flight belongs to a lost session: ignore its end */

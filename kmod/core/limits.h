@@ -75,6 +75,9 @@
 #define RDL_POLL_KMAX	10
 #define RDL_POLL_CAP_NS	1000000u
 
+/* So often a reader's try is repeated at once when the word has changed, and is free. */
+#define RDL_TRY_SWAPS	16
+
 /* A try that has probed an idle owner gives up after 5 ms. */
 #define RDL_PROBE_NS	5000000u
 

@@ -279,6 +279,12 @@ static int try_read_ended(struct rdl_lock *l, const struct rdl_event *ev, struct
 	return rdl_turn_go(l, ev, acts);
 }
 
+/* The word has changed: a writer was faster than this one; but readers that come and go keep no reader out. */
+static bool swaps_again(const struct rdl_lock *l)
+{
+	return l->retried < (l->q.mode == RDL_MODE_S && !rdl_bust(TRY_ONCE) ? RDL_TRY_SWAPS : 1);
+}
+
 RDL_TURN_CELL(op_try)
 {
 	struct rdl_queue *q = &l->q;
@@ -309,9 +315,9 @@ RDL_TURN_CELL(op_try)
 	if (!rdl_may_post(l, ev) || q->gone)
 		return try_over(l, ev, acts, EAGAIN);
 	if (rdl_word_free(l, old, q->mode)) {
-		if (cas && l->retried)
+		if (cas && !swaps_again(l))
 			return try_over(l, ev, acts, EAGAIN);
-		l->retried = cas;
+		l->retried += cas;
 		q->step = RDL_STEP_SWAP;
 		rdl_act_post(l, acts, RDL_ACT_POST_CAS, old, rdl_drawn(l, old));
 		return 0;

@@ -59,6 +59,8 @@ static const char *(*unit_of(void))(u64 seed)
 		return readers_spent;
 	if (rdl_bust(LAZY_SILENT))
 		return hint_lost;
+	if (rdl_bust(TRY_ONCE))
+		return try_shared;
 	return NULL;
 }
 

@@ -46,5 +46,6 @@ const char *readers_spent(u64 seed);
 const char *hint_lost(u64 seed);
 const char *spent_upgrade(u64 seed);
 const char *seek_left(u64 seed);
+const char *try_shared(u64 seed);
 
 #endif /* UNIT_H */

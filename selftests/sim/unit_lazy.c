@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Kind fair: who waits for nobody's sake. A ticket whose writer gave up, and readers without a token. */
+/* Kind fair: who waits, or fails, for nobody's sake: tickets whose writer gave up, readers without a token, tries. */
 #include "small.h"
 #include "unit.h"
 #include "fair.h"
@@ -269,5 +269,43 @@ const char *seek_left(u64 seed)
 	}
 	wrong(i < 500 || i > 510, "not dropped, or too early");
 	wrong(reads < 500, "a writer did not seek all the time");
+	return first_wrong;
+}
+
+/* So often the word has changed, to one that has readers, when the CAS of a try comes. Is it had then? */
+static bool tries(u8 mode, u32 changes)
+{
+	struct rdl_event try = { .type = RDL_EV_ACQ, .try = 1, .mode = mode }, end = ended(0, RDL_OK);
+	bool shared = mode == RDL_MODE_S;
+	struct rdl_acts acts;
+	struct rdl_lock l;
+	u32 i;
+
+	end.head = mode;
+	end.run = shared;
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, 0, 7);
+	wrong(step(&l, &acts, try) || !did(&acts, RDL_ACT_POST_CAS), "no CAS");
+	for (i = 1; i <= changes && l.st == RDL_ST_TRY; i++) {
+		end.old = rdl_w_pack(i, 0, shared, l.epoch, false, false);
+		wrong(step(&l, &acts, end), "no end");
+	}
+	if (l.st == RDL_ST_TRY) {
+		end.old = l.guess;
+		wrong(step(&l, &acts, end) || !did(&acts, RDL_ACT_DELIVER) || l.q.mode != mode, "not had");
+		return true;
+	}
+	wrong(!did(&acts, RDL_ACT_FAIL_HEAD), "it ends without a word");
+	return false;
+}
+
+const char *try_shared(u64 seed)
+{
+	(void)seed;
+	sim_ticket_soft = 1u << 25;
+	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
+	wrong(!tries(RDL_MODE_S, 0) || !tries(RDL_MODE_S, RDL_TRY_SWAPS), "readers that come and go keep a reader out");
+	wrong(tries(RDL_MODE_S, RDL_TRY_SWAPS + 1), "without end");
+	wrong(!tries(RDL_MODE_X, 1) || tries(RDL_MODE_X, 2), "a writer does not try twice");
 	return first_wrong;
 }
