@@ -418,8 +418,9 @@ bool rdl_stat_stuck(const struct rdl_stat *waiter, const struct rdl_stat *all, u
 /* Has the lock, so that a planned leave must wait or the lease matters. */
 bool rdl_owns(const struct rdl_lock *l);
 /*
- * An operation of this node is in flight that decides what a try in @mode would find: it gives the lock back, or shows
- * whether a reader gets it, or may join those that have it. An exclusive try is early only if a shared one is.
+ * An operation of this node is in flight that decides what a try in @mode would find: it gives the lock back, changes
+ * its mode, or shows whether a reader gets it, or may join those that have it. An exclusive try is early only if a
+ * shared one is.
  */
 bool rdl_try_is_early(const struct rdl_lock *l, u8 mode);
 /* Is there a report that the home has not taken yet? */

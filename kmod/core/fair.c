@@ -113,7 +113,12 @@ bool rdl_try_is_early(const struct rdl_lock *l, u8 mode)
 	case RDL_ST_PROBE:
 	case RDL_ST_DRAW:
 	case RDL_ST_FETCH:
+	case RDL_ST_DOWN:
+	case RDL_ST_UPG:
 		return true;
+	case RDL_ST_DDUTY:
+		/* Later it may look for a slot that another node will not write for long. */
+		return l->q.rd;
 	case RDL_ST_HELD:
 		return l->users && l->q.rd == RDL_ACT_POST_READ_WORD && !l->q.writer && !rdl_fair_joins(l);
 	}

@@ -299,9 +299,40 @@ static bool tries(u8 mode, u32 changes)
 	return false;
 }
 
+/* A try beside a reader that is just changing its mode waits for that. */
+static void try_converts(void)
+{
+	struct rdl_event end = ended(0, RDL_OK);
+	struct rdl_acts acts;
+	struct rdl_lock l;
+
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, 0, 7);
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_ACQ }) || rdl_try_is_early(&l, RDL_MODE_X) ||
+	      step(&l, &acts, end) || l.users != 1, "not granted");
+	wrong(rdl_try_is_early(&l, RDL_MODE_S), "it waits for a writer");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_DOWN }) || l.st != RDL_ST_DOWN, "not shared");
+	wrong(!rdl_try_is_early(&l, RDL_MODE_S) || rdl_try_is_early(&l, RDL_MODE_X), "it does not wait for a reader");
+	/* Another ticket was drawn: whose is it? */
+	end.old = rdl_w_pack(2, 2, 0, l.epoch, false, false);
+	wrong(step(&l, &acts, end) || l.st != RDL_ST_DDUTY || !rdl_try_is_early(&l, RDL_MODE_S),
+	      "nor for a reader's duty");
+	wrong(step(&l, &acts, ended(RDL_ACT_POST_READ_SLOTS, RDL_OK)) || rdl_try_is_early(&l, RDL_MODE_S),
+	      "it waits for another node");
+	rdl_lock_init(&l, RDL_KIND_FAIR, 1, rdl_epoch(1, 0), 2);
+	rdl_lock_props(&l, 0, 7);
+	end = ended(0, RDL_OK);
+	end.head = RDL_MODE_S;
+	end.run = 1;
+	wrong(step(&l, &acts, reader()) || step(&l, &acts, end) || l.users != 1, "not granted");
+	wrong(step(&l, &acts, (struct rdl_event){ .type = RDL_EV_UP }) || l.st != RDL_ST_UPG, "no upgrade");
+	wrong(!rdl_try_is_early(&l, RDL_MODE_S), "it does not wait for an upgrade");
+}
+
 const char *try_shared(u64 seed)
 {
 	(void)seed;
+	try_converts();
 	sim_ticket_soft = 1u << 25;
 	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
 	wrong(!tries(RDL_MODE_S, 0) || !tries(RDL_MODE_S, RDL_TRY_SWAPS), "readers that come and go keep a reader out");

@@ -449,8 +449,8 @@ struct rdlock_lock_reset {
 #define RDLOCK_ACQUIRE_TRY	(1U << 0)	/* do not wait for the holder; -EAGAIN */
 
 /*
- * The previous owner's node died, or was cut off, holding the lock: told once. Of a robust lock: an exclusive owner
- * died; told with EOWNERDEAD by every acquire until RDLOCK_IOC_CONSISTENT.
+ * The previous owner's node died, or was cut off, holding the lock: told until somebody knows, and the home has cleared
+ * it. Of a robust lock: an exclusive owner died; told with EOWNERDEAD by every acquire until RDLOCK_IOC_CONSISTENT.
  */
 #define RDLOCK_GRANT_OWNER_DIED	(1U << 0)
 #define RDLOCK_GRANT_LOCAL	(1U << 1)	/* handed over within the node, without a network operation */
