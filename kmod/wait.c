@@ -274,6 +274,8 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 		list_del_init(&l->node);
 		WRITE_ONCE(l->state, RDLOCK_FD_IDLE);
 		rdlock_agent_cancel(a, l);
+		/* The function of a lock that is closed may sleep in a call of its own; the closer waits for it. */
+		wake_up_all(&l->wq);
 		break;
 	case RDLOCK_FD_GRANTED:
 	case RDLOCK_FD_HELD:

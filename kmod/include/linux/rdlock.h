@@ -53,7 +53,8 @@ struct rdlock_props {
  * @ctx: of rdlock_acquire_async()
  *
  * Context: process (a work item); may sleep; may call anything of rdlock but rdlock_close(), which
- * waits for the function of the lock that it closes.
+ * waits for the function of the lock that it closes. If that happens while the function sleeps in a call for this lock,
+ * the call ends with -EKEYREVOKED. 256 functions may sleep at a time on a host; others are called as those end.
  */
 typedef void (*rdlock_granted_fn)(struct rdlock *lock, int err, const struct rdlock_grant *grant, void *ctx);
 
