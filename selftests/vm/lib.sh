@@ -151,8 +151,8 @@ wait_for()
 	done
 }
 
-# lacks PATTERN FILE: true only if the file can be read, and shows it otherwise.
-lacks() { [ -r "$2" ] && ! grep -e "$1" "$2"; }
+# lacks PATTERN FILE: true only if it is a file that can be read, and shows it otherwise.
+lacks() { [ -f "$2" ] && [ -r "$2" ] && ! grep -e "$1" "$2"; }
 
 # scaled_less N FACTOR: as scaled, but short of make soak's count FACTOR times less.
 scaled_less() { awk -v n="$1" -v f="$2" -v s="$SCALE" 'BEGIN { r = int(n * s / (s < 1 ? f : 1) + 0.5); print r < 1 ? 1 : r }'; }

@@ -80,6 +80,6 @@ else
 	sync back 60
 	sync own
 	sync over 60
-	check "the home is gone" lacks rdlock run t/k -w 2 -- true
+	check "the home is gone" expect_fail rdlock run t/k -w 2 -- true
 	check "nothing keeps the module" unload_rdlock
 fi
