@@ -18,6 +18,9 @@ no_headers = no headers of the running kernel: apt install linux-headers-$(shell
 # The VMs' kernel has headers of its own. Expanded only where it is used.
 VM_KDIR = $(shell scripts/vm-kernel $(KERNEL) --headers)
 
+# Of kernels that we test on, all that a warning depends on is known.
+TESTED = $(realpath $(shell scripts/vm-kernel 6.1 --headers 2>/dev/null))
+
 # depmod is not on every user's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 
@@ -57,7 +60,8 @@ deps: ## install what this machine lacks (apt; needs root or sudo)
 	@scripts/deps all
 
 modules: ## rdlock.ko and the test modules, for the running kernel or KDIR=
-	@scripts/build-modules "$(KDIR)" "$(call modules_dir,$(KDIR))" $(MODULES_J)
+	@scripts/build-modules $(if $(filter $(TESTED),$(realpath $(KDIR))),--werror) \
+		"$(KDIR)" "$(call modules_dir,$(KDIR))" $(MODULES_J)
 	@$(if $(foreign),echo "note: the modules are for $(foreign); $(no_headers)" >&2)
 
 # What is installed is for the running kernel, or for the one that KDIR= says.
@@ -65,8 +69,8 @@ running-headers:
 	@$(if $(foreign),echo "make install: $(no_headers)" >&2; exit 1)
 
 vm-modules:
-	@scripts/build-modules "$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J) \
-		$(if $(filter debug,$(KERNEL)),RDLOCK_BAD=m)
+	@scripts/build-modules $(if $(filter local,$(KERNEL)),,--werror) \
+		"$(VM_KDIR)" "$(call modules_dir,$(VM_KDIR))" $(MODULES_J) RDLOCK_BAD=m
 
 tools: ## librdlock and the rdlock command
 	@flock build/tools.lock $(MAKE) --no-print-directory -C userspace all

@@ -27,6 +27,12 @@ def build_dir():
     return None
 
 
+def release(headers):
+    """What uname -r says of a kernel with these headers."""
+    text = (headers / "include/generated/utsrelease.h").read_text()
+    return re.search(r'UTS_RELEASE "(.*)"', text).group(1)
+
+
 def mirror(names, tree):
     """Copy what changed and remove what is gone, so that the next build has little to do."""
     wanted = set()

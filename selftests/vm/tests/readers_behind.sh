@@ -18,13 +18,8 @@ if [ "$NODE" = 0 ]; then
 else
 	plan 8
 fi
-check "the module loads" load_rdlock
-if [ "$NODE" = 0 ]; then
-	check "the home makes the space" rdlock space create t "$IP" --id 0
-	sync made
-else
-	sync made
-	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
+both_join
+if [ "$NODE" = 1 ]; then
 	: >/tmp/reader
 	holder hold rw -s >/tmp/reader 2>&1 &
 	reader=$!
