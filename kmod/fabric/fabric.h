@@ -401,6 +401,7 @@ void rdf_rx_done(struct rdf_rx *rx);
 #define RDF_LOOP_LATER_MS 500	/* before each further one */
 #define RDF_REFUSED_MS	  1000	/* for a peer whose request was refused to end the link itself */
 #define RDF_TEARDOWN_MS	  15000
+#define RDF_HANDLER_MS	  10	/* for who waits for the lock of an id to get it */
 /*
  * A link on which nothing completes for this many looks, one a second, is ended. Longer than a device needs to give up
  * by itself: it may take each ACK time-out up to four times as long, 4 * 134 ms * (RDF_RETRY_COUNT + 1) = 3.8 s.

@@ -306,7 +306,15 @@ void rdf_chan_start(struct rdf_chan *ch)
 		rdf_link_kill(link, err);
 }
 
-/* Link's work: nothing of the channel is left afterwards, at the device and in the CM. */
+/*
+ * Link's work: nothing of the channel is left afterwards, at the device and in the CM.
+ *
+ * The CM of InfiniBand and RoCE gives back its reference of the id before it calls the handler of a message that could
+ * not be sent (cm_process_send_error() of ib_cm). If the handler has to wait for its lock then, rdma_destroy_id() frees
+ * that lock under it. So the lock is not held for long here, who waits for it is let in, and no message is sent that
+ * has such a handler: not rdma_disconnect(), whose request fails at once on a port that is down. That of
+ * rdma_destroy_id() is one that nobody waits for.
+ */
 void rdf_chan_teardown(struct rdf_chan *ch)
 {
 	struct rdma_cm_id *id = ch->id;
@@ -315,20 +323,19 @@ void rdf_chan_teardown(struct rdf_chan *ch)
 		/* A handler that makes a queue pair, or accepts, has done so; the link is DYING, none begins to. */
 		rdma_lock_handler(id);
 		rdma_unlock_handler(id);
-		/*
-		 * Puts the queue pair into error first, so that draining is bounded even with a dead peer. Not with the
-		 * handler locked: that of iWARP waits here until the CM has heard of a connection that is being made,
-		 * and the CM tells the handler first.
-		 */
-		if (ch->qp)
-			rdma_disconnect(id);
-		rdma_lock_handler(id);
 		if (ch->qp) {
+			/*
+			 * That of iWARP holds the queue pair until it is disconnected. Without the handler's lock: it
+			 * waits here until a connection that is being made is decided, and tells the handler first.
+			 */
+			if (rdma_protocol_iwarp(id->device, id->port_num))
+				rdma_disconnect(id);
+			/* Puts the queue pair into error first, so that draining is bounded even with a dead peer. */
 			ib_drain_qp(ch->qp);
 			rdma_destroy_qp(id);
 			ch->qp = NULL;
+			msleep(RDF_HANDLER_MS);
 		}
-		rdma_unlock_handler(id);
 		/* Waits for a running handler; none comes after. */
 		rdma_destroy_id(id);
 		ch->id = NULL;
