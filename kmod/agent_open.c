@@ -278,6 +278,8 @@ static enum agent_next agent_register(struct rdlock_agent *a)
 		moved = had && a->registered && (table != old_table || slot != old_slot ||
 						 rep.o.kind != a->core.kind || slots != a->slots ||
 						 le32_to_cpu(rep.o.value_size) != a->ask.value_size);
+		/* It was asked for exactly that; handles have room for no other value. */
+		moved |= exact && (rep.o.kind != ask.kind || le32_to_cpu(rep.o.value_size) != ask.value_size);
 		/* A board on which this node has no place. */
 		moved |= slots && slots <= space->node;
 		/* Before the core is told, so that a FREEZE right behind the answer finds the agent. */

@@ -67,7 +67,8 @@ static int __init rdlock_init(void)
 	rdlock_lease_wq = alloc_workqueue("rdlock_lease", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	if (!rdlock_lease_wq)
 		goto err_wq;
-	rdlock_fn_wq = alloc_workqueue("rdlock_fn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* Not for memory reclaim: a consumer's function may wait for work of a queue that is not, either. */
+	rdlock_fn_wq = alloc_workqueue("rdlock_fn", WQ_UNBOUND, 0);
 	if (!rdlock_fn_wq)
 		goto err_lease_wq;
 	err = rdf_init();

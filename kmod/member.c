@@ -203,7 +203,8 @@ void rdlock_member_hello(struct rdlock_peer *peer, const struct rdl_msg *msg)
 	}
 	spin_lock_bh(&home->lock);
 	/* A link whose node is silent may be that of a node that has started anew and lost its good-bye. */
-	live = m->peer && !m->closed && ktime_get_boottime_ns() < m->last_hb + LIVE_NS && !m->leaving;
+	live = m->peer && rdf_link_is_up(m->peer->link) && !m->closed && !m->leaving &&
+	       ktime_get_boottime_ns() < m->last_hb + LIVE_NS;
 	spin_unlock_bh(&home->lock);
 	if (m->inc != peer->inc) {
 		/* Taken by a live node; or by an earlier life of this one, whose time is not over yet. */

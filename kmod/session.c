@@ -503,7 +503,7 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	}
 	s->up = false;
 	s->lost = true;
-	s->losing = true;
+	s->losing++;
 	s->last_err = err;
 	s->id = 0;
 	s->inc = new_inc();	/* messages of the old one are not ours any more */
@@ -519,7 +519,7 @@ void rdlock_session_lose(struct rdlock_space *space, int err)
 	rdlock_agents_each(space, rdlock_agent_lose_grants, &code);
 	rdlock_agents_each(space, agent_lost, &code);
 	spin_lock_bh(&space->lock);
-	s->losing = false;
+	s->losing--;
 	/* A session that began meanwhile: what was opened in it before we came to it is to be opened again. */
 	if (s->up && !s->stopped)
 		queue_work(space->wq, &s->up_work);

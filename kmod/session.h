@@ -43,7 +43,7 @@ struct rdlock_space;
  * @stopped: never again. Protected by space->lock.
  * @lost: the lease ran out or the home did not take the session up again; cleared by the next WELCOME. Protected by
  *   space->lock.
- * @losing: agents are being told that all is lost, and some do not know yet. Protected by space->lock.
+ * @losing: so many calls are telling agents that all is lost, and some do not know yet. Protected by space->lock.
  * @link: to the home; NULL while there is none. Protected by space->lock.
  * @no: number of the session's link on this node: rkeys of another number are void. Protected by space->lock.
  * @id: the home's number of the session, to resume by; 0: none. Protected by space->lock.
@@ -76,7 +76,7 @@ struct rdlock_session {
 	bool local;
 	bool stopped;
 	bool lost;
-	bool losing;
+	unsigned int losing;
 	bool connecting;
 	bool other_instance;
 	struct rdf_link *link;

@@ -441,6 +441,11 @@ static void space_down(struct rdlock_space *space, int err, bool polite)
 		if (dom)
 			rdf_dom_destroy(dom);
 	}
+	/*
+	 * An open that was on its way may have been answered since, and a recovery that nobody ends have asked for its
+	 * claims.
+	 */
+	rdlock_agents_each(space, agent_end, &arg);
 	/* Agents that nobody has open have nobody left to retire them. */
 	rdlock_agents_each(space, agent_kick, NULL);
 out_unlock:

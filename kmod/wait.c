@@ -45,7 +45,8 @@ int rdlock_sleep_until(wait_queue_head_t *wq, bool (*cond)(void *arg), void *arg
 	int ret = 0;
 
 	for (;;) {
-		ktime_t t = deadline;
+		/* To hrtimers, a time before their clock began is a bug. */
+		ktime_t t = max_t(ktime_t, deadline, 0);
 
 		/* Pairs with the barrier in wake_up_all() of handle_wake() and of the openers' wake-ups. */
 		prepare_to_wait(wq, &wait, state);
@@ -284,11 +285,10 @@ static void handle_withdraw(struct rdlock *l, enum withdraw how)
 		l->grant = (struct rdlock_grant){};
 		list_del_init(&l->node);
 		/* Who still sleeps in a conversion, or until the home knows what it said, has released it itself. */
-		if (l->converting || l->saying) {
-			WRITE_ONCE(l->converting, false);
-			WRITE_ONCE(l->saying, false);
-			wake_up_all(&l->wq);
-		}
+		WRITE_ONCE(l->converting, false);
+		WRITE_ONCE(l->saying, false);
+		/* Also who polls: if it is revoked, whoever tells all users will not find it among them. */
+		wake_up_all(&l->wq);
 		/* Only an owner that says it is done publishes what it wrote. */
 		if (keep && l->dirty && l->staged)
 			swap(a->big->value, l->staged);
