@@ -91,7 +91,7 @@ fabric_loop()
 	usleep 100000
 	check "the device is deleted while operations run" /sbin/rdma link del rxe0
 	wait
-	check "its home was told" wait_for 10 test "$(val gone)" = 1
+	check "its home was told" wait_for 10 is gone 1
 	check "and is gone" wait_for 10 sh -c "grep -q dom=none $DIR/status"
 	check "the module unloads" rmmod rdf_test
 }

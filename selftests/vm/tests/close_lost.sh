@@ -30,7 +30,7 @@ if [ "$NODE" = 0 ]; then
 	sync left
 	check "nothing keeps the module" unload_rdlock
 else
-	plan 18
+	plan 19
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
@@ -76,8 +76,8 @@ else
 	# The answer to the OPEN does not come in time, and the opener does not wait for another.
 	echo 3000 >$fault/recv_hold_ms
 	echo 1 >$fault/recv_hold
-	rdlock run t/late -w 1 -- true
-	check "the opener has gone" not_open late
+	check "the opener gives up" expect_status 124 rdlock run t/late -w 1 -- true
+	check "and has gone" not_open late
 	wait_for 10 state ready
 	check "the session goes on once more" [ "$(inc)" = "$before" ]
 	sync opened

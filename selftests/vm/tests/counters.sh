@@ -6,7 +6,7 @@
 # needs: rdlock.ko rdlock hammer
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
-plan 8
+plan 10
 
 peer=$((1 - NODE))
 rounds=$(scaled_less 20000 3)
@@ -23,7 +23,7 @@ else
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 fi
 sync joined
-netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
+check "the network gets bad" netem on "loss 2% duplicate 1% delay 1ms reorder 10%"
 sync bad
 
 for how in add cas; do
@@ -40,5 +40,6 @@ for how in add cas; do
 	check "$how: $low <= value <= $high" between $low "$(rdlock counter get "t/$how:0")" $high
 	sync "$how.summed"
 done
+check "frames were lost" wait_for 20 frames_lost
 netem off
 sync end

@@ -7,16 +7,16 @@
 . /vm/lib.sh
 
 stats=/sys/kernel/debug/rdlock/t/stats
-now=$stats	# or a copy: numbers that are compared must be of one moment
-stat() { sed -n "s/^$1 //p" $now; }
-copied() { cat $stats >/tmp/stats && now=/tmp/stats; }
+source=$stats	# or a copy: numbers that are compared must be of one moment
+stat() { sed -n "s/^$1 //p" $source; }
+copied() { cat $stats >/tmp/stats && source=/tmp/stats; }
 atomics() { echo $(($(stat lock_cas) + $(stat lock_faa))); }
 agent_is() { grep "^agent $1 " /sys/kernel/debug/rdlock/t/locks | grep -q " $2 "; }
 remember()
 {
 	copied
 	a=$(atomics) r=$(stat lock_read) w=$(stat lock_write) g=$(stat sent_grant) h=$(stat sent_hint) q=$(stat query)
-	now=$stats
+	source=$stats
 }
 # Who waits longer than a second asks again, with one look and one word each time; that is not counted. It may be between
 # the two at the moment, so ask until it is not: what should not have been done stays done.
@@ -27,10 +27,12 @@ watched()
 		[ $(($(stat sent_hint) - h)) = $(($(stat query) - q)) ] &&
 		[ $(($(stat lock_read) - r)) -le $(($(stat query) - q)) ]
 	still=$?
-	now=$stats
+	source=$stats
 	return $still
 }
 since() { echo "$(($(atomics) - a)) $(($(stat lock_read) - r)) $(($(stat lock_write) - w)) $(($(stat sent_grant) - g)) $(($(stat sent_hint) - h))"; }
+
+hint_sent() { [ "$(stat sent_hint)" -gt "$h" ]; }
 
 # waits KEY KIND: the other node has the lock, and this one waits for it: what did that cost?
 waits()
@@ -41,7 +43,7 @@ waits()
 	waiter=$!
 	wait_for 10 agent_is "$1" state=WAIT
 	# The slot, the look at the board and the word to the holder follow the ticket.
-	wait_for 10 [ "$(stat sent_hint)" -gt "$h" ]
+	wait_for 10 hint_sent
 }
 
 plan 7

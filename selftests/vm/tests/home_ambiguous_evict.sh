@@ -13,11 +13,11 @@ hold_b()
 	: >/tmp/b
 	holder hold b >/tmp/b 2>&1 &
 	held=$!
-	wait_for 10 grep -q '^held' /tmp/b
+	check "it is held" wait_for 10 grep -q '^held' /tmp/b
 }
 
 if [ "$NODE" = 0 ]; then
-	plan 4
+	plan 5
 	check "the module loads" load_rdlock
 	check "the home makes the space" rdlock space create t "$IP" --id 0
 	sync made
@@ -33,7 +33,7 @@ if [ "$NODE" = 0 ]; then
 	sync end 30
 	check "the module leaves" wait_for 10 rmmod rdlock
 else
-	plan 4
+	plan 5
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1

@@ -7,7 +7,7 @@
 . /vm/lib.sh
 
 fault=/sys/kernel/debug/rdlock/fault
-stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
+recovers() { grep -q '^lock k .*recovering' /sys/kernel/debug/rdlock/t/locks; }
 agents() { grep -c '^agent' /sys/kernel/debug/rdlock/t/locks; }
 
 case $NODE in
@@ -19,20 +19,20 @@ case $NODE in
 	sync mute
 	echo 1 >$fault/op_ambig
 	rdlock run t/k -w 1 -- true
-	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
+	check "the lock is being recovered" wait_for 5 recovers
 	sync recovering
 	sync left
 	check "nothing keeps the module" wait_for 5 unload_rdlock
 	;;
 1)
-	plan 3
+	plan 4
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
 	: >/tmp/open
 	holder open k >/tmp/open 2>&1 &
 	opener=$!
-	wait_for 10 grep -q ^open /tmp/open
+	check "it opens the lock" wait_for 10 grep -q ^open /tmp/open
 	echo 1000000 >$fault/claim_lost
 	sync mute
 	sync recovering
@@ -42,7 +42,7 @@ case $NODE in
 	check "nothing keeps the module" unload_rdlock
 	;;
 2)
-	plan 9
+	plan 12
 	sync made
 	sync mute
 	sync recovering
@@ -54,6 +54,7 @@ case $NODE in
 		opener=$!
 		# The home has said "not yet" within half a second, and is to be asked again 0.6 seconds later.
 		usleep 550000
+		check "$i: its open has no answer yet" [ ! -s /tmp/open ]
 		kill -9 $opener
 		wait $opener
 		check "$i: it leaves, with its module" eval "rdlock space leave t && unload_rdlock"

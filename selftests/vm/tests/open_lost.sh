@@ -9,6 +9,7 @@
 fault=/sys/kernel/debug/rdlock/fault
 locks=/sys/kernel/debug/rdlock/t/locks
 state() { rdlock space show t | grep -q "^state *$1"; }
+waits() { kill -0 "$open" && [ ! -s /tmp/open ]; }
 no_agent() { lacks '^agent ' $locks; }
 
 if [ "$NODE" = 0 ]; then
@@ -21,7 +22,7 @@ if [ "$NODE" = 0 ]; then
 	sync left
 	check "nothing keeps the module" unload_rdlock
 else
-	plan 5
+	plan 6
 	check "the module loads" load_rdlock
 	sync made
 	check "the member joins" rdlock space join t "$(ip_of 0)" --id 1
@@ -33,6 +34,7 @@ else
 	holder open late >/tmp/open 2>&1 &
 	open=$!
 	sleep 0.1
+	check "the open waits for its answer" waits
 	sync asked
 	kill -9 $open
 	wait $open

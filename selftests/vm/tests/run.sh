@@ -4,7 +4,7 @@
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091,SC3043
 . /vm/lib.sh
-plan 22
+plan 23
 
 # says STATUS PATTERN COMMAND...
 says()
@@ -32,7 +32,10 @@ holder hold x >/tmp/held 2>&1 &
 held=$!
 wait_for 5 grep -q '^held' /tmp/held
 check "busy and -n is 75" expect_status 75 rdlock run t/x -n -- true
-check "busy and -w is 124, at its time" expect_status 124 rdlock run t/x -w 1 -- true
+start=$(vmctl now)
+check "busy and -w is 124" expect_status 124 rdlock run t/x -w 1 -- true
+ms=$((($(vmctl now) - start) / 1000000))
+check "at its time: $ms ms" [ $ms -ge 1000 -a $ms -lt $((3000 * PATIENCE)) ]
 check "another key is free" rdlock run t/y -n -- true
 (usleep 500000; kill -TERM $held) &
 check "-w waits" rdlock run t/x -w 10 -- true
