@@ -64,6 +64,11 @@ static long rdlock_counter_ioctl(struct file *file, unsigned int cmd, unsigned l
 			    ARRAY_SIZE(rdlock_counter_ioctls));
 }
 
+static void rdlock_counter_fdinfo(struct seq_file *m, struct file *file)
+{
+	rdlock_counter_show(m, file->private_data);
+}
+
 static int rdlock_counter_release(struct inode *inode, struct file *file)
 {
 	rdlock_counter_do_close(file->private_data);
@@ -75,4 +80,5 @@ const struct file_operations rdlock_counter_fops = {
 	.release	= rdlock_counter_release,
 	.unlocked_ioctl	= rdlock_counter_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.show_fdinfo	= rdlock_counter_fdinfo,
 };

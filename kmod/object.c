@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/kref.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -240,6 +241,14 @@ void rdlock_counter_do_close(struct rdlock_counter *c)
 u32 rdlock_counter_nr_cells(struct rdlock_counter *c)
 {
 	return c->cells;
+}
+
+void rdlock_counter_show(struct seq_file *m, const struct rdlock_counter *c)
+{
+	char name[RDLOCK_NAME_STR];
+
+	seq_printf(m, "rdlock-space:\t%s\n", rdlock_name_str(name, c->space->name, c->space->name_len));
+	seq_printf(m, "rdlock-key:\t%s\n", rdlock_name_str(name, c->key, c->key_len));
 }
 
 int rdlock_counter_do(struct rdlock_counter *c, enum rdlock_counter_cmd cmd, u32 cell, u64 arg, u64 expect,

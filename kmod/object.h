@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct rdlock_counter;
+struct seq_file;
 struct rdlock_space;
 
 enum rdlock_counter_cmd {
@@ -22,6 +23,8 @@ struct rdlock_counter *rdlock_counter_do_open(struct rdlock_space *space, const 
 					      ktime_t deadline, bool interruptible);
 void rdlock_counter_do_close(struct rdlock_counter *c);
 u32 rdlock_counter_nr_cells(struct rdlock_counter *c);
+/* What it counts, for fdinfo. */
+void rdlock_counter_show(struct seq_file *m, const struct rdlock_counter *c);
 /*
  * @arg: addend or new value; @expect: CAS. -ERANGE, -EREMOTEIO, -EHOSTUNREACH, -ETIMEDOUT, -ERESTARTSYS (not sent
  * yet), -EKEYREVOKED. Once sent, the operation is waited for (bounded by the fabric); only a fatal signal ends that
