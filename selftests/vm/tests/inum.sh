@@ -7,7 +7,7 @@
 # needs: rdlock.ko rdlock_inum.ko rdlock
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
-plan 11
+plan $((11 + NODE))
 
 numbers=$(scaled 2000)
 peer=$((1 - NODE))
@@ -60,6 +60,7 @@ while [ "$(vmctl now)" -lt $end ]; do
 done >/tmp/numbers.3
 wait
 check "it goes on after a node was cut off" wait_for 20 cat $next
+[ "$NODE" = 0 ] || check "it was cut off" [ "$(sed -n 's/^session //p' /sys/kernel/debug/rdlock/t/stats)" -gt 1 ]
 put "more$NODE" "$(tr '\n' ' ' </tmp/numbers.3)"
 get "more$peer" | tr ' ' '\n' | grep . >/tmp/numbers.peer
 sort -n /tmp/numbers.3 /tmp/numbers.peer /tmp/all >/tmp/more
