@@ -317,11 +317,17 @@ void rdf_chan_start(struct rdf_chan *ch)
  */
 void rdf_chan_teardown(struct rdf_chan *ch)
 {
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	struct rdma_cm_id *id = ch->id;
 
 	if (id) {
-		/* A handler that makes a queue pair, or accepts, has done so; the link is DYING, none begins to. */
+		/*
+		 * A handler that makes a queue pair, or accepts, has done so; the link is DYING, none begins to. Nor
+		 * does one change the state of a pair that is in error; that of a broken device may refuse to be.
+		 */
 		rdma_lock_handler(id);
+		if (ch->qp && !rdma_protocol_iwarp(id->device, id->port_num))
+			ib_modify_qp(ch->qp, &error, IB_QP_STATE);
 		rdma_unlock_handler(id);
 		if (ch->qp) {
 			/*
@@ -330,7 +336,7 @@ void rdf_chan_teardown(struct rdf_chan *ch)
 			 */
 			if (rdma_protocol_iwarp(id->device, id->port_num))
 				rdma_disconnect(id);
-			/* Puts the queue pair into error first, so that draining is bounded even with a dead peer. */
+			/* Of a pair in error, so it is bounded even with a dead peer. */
 			ib_drain_qp(ch->qp);
 			rdma_destroy_qp(id);
 			ch->qp = NULL;
