@@ -6,7 +6,7 @@
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 . /vm/fabric.sh
-plan 45
+plan 46
 
 wait_for 10 rxe_active
 check "the test module is there for the probe" modprobe rdf_test

@@ -6,5 +6,5 @@
 # shellcheck shell=sh disable=SC1091
 . /vm/lib.sh
 . /vm/fabric.sh
-plan 31
+plan 32
 fabric_loop rpc

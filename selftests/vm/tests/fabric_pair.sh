@@ -6,5 +6,5 @@
 # shellcheck shell=sh disable=SC1091,SC2015
 . /vm/lib.sh
 . /vm/fabric.sh
-plan $((NODE == 0 ? 56 : 68))
+plan $((NODE == 0 ? 57 : 69))
 fabric_pair nic

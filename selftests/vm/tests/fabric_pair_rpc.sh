@@ -6,5 +6,5 @@
 # shellcheck shell=sh disable=SC1091,SC2015
 . /vm/lib.sh
 . /vm/fabric.sh
-plan $((NODE == 0 ? 59 : 65))
+plan $((NODE == 0 ? 60 : 66))
 fabric_pair rpc

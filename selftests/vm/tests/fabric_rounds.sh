@@ -30,6 +30,10 @@ wrong()
 	diag "round $round: $*"
 }
 
+# What the test module said since the last look of an operation or a link that was never told its end, or twice.
+lost() { dmesg -c | grep 'rdf_test: .*\(did not complete\|completed twice or never\|neither up nor down\)'; }
+dmesg -c >/dev/null
+
 # The link ends in every round with operations of both under way: the home's device goes, or one side kills it.
 bad=0
 round=0
@@ -70,6 +74,7 @@ while [ $round -lt "$rounds" ]; do
 		wait_for 10 is link${n}_downs 1 || wrong "link $n is not down"
 		rmmod rdf_test || wrong "not unloaded"
 	fi
+	! lost >/tmp/lost || wrong "$(cat /tmp/lost)"
 	meet
 	round=$((round + 1))
 done
@@ -91,6 +96,7 @@ meet
 		round=$((round + 1))
 	done
 }
+! lost >/tmp/lost || wrong "$(cat /tmp/lost)"
 meet
 cmd close || bad=$((bad + 1))
 check "$rounds links with too little time" test $bad = 0
@@ -103,7 +109,7 @@ rounds=$(scaled 100)
 [ "$NODE" = 0 ] && { wait_for 10 cmd home "$IP" $PORT 2>/dev/null || bad=$((bad + 1)); }
 meet
 [ "$NODE" = 1 ] && { wait_for 10 cmd node "$HOME_IP" $PORT 2>/dev/null || bad=$((bad + 1)); }
-netem on loss 5%
+netem on loss 5% || wrong "the network is good"
 while [ $round -lt "$rounds" ]; do
 	meet
 	if [ "$NODE" = 1 ]; then
@@ -121,6 +127,7 @@ while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
 done
 netem off
+! lost >/tmp/lost || wrong "$(cat /tmp/lost)"
 meet
 cmd close || bad=$((bad + 1))
 check "$rounds links over a lossy net" test $bad = 0
