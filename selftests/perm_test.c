@@ -166,6 +166,9 @@ TEST(an_owner_that_the_callers_user_namespace_does_not_know_is_einval, 30)
 			_exit(TAP_SKIP);
 		dev = need_dev();
 		EXPECT(space_create(dev, "perm.map", 0600, 5, ~0U), -EINVAL);
+		EXPECT(space_create(dev, "perm.map", 0600, ~0U, 5), -EINVAL);
+		/* with its own ids the next thing that is missing is a device */
+		EXPECT(space_create(dev, "perm.map", 0600, ~0U, ~0U), -ENODEV);
 		exit_test();
 	}
 	ret = reap(pid);

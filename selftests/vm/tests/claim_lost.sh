@@ -9,6 +9,7 @@
 
 fault=/sys/kernel/debug/rdlock/fault
 evicted() { [ "$(stat evict)" -ge 1 ]; }
+recovers() { grep '^lock k .*recovering' /sys/kernel/debug/rdlock/t/locks; }
 stat() { sed -n "s/^$1 //p" /sys/kernel/debug/rdlock/t/stats; }
 
 if [ "$NODE" = 0 ]; then
@@ -20,7 +21,7 @@ if [ "$NODE" = 0 ]; then
 	# Nothing else has an operation under way that this could hit.
 	echo 1 >$fault/op_ambig
 	rdlock run t/k -w 1 -- true
-	check "the lock is being recovered" wait_for 5 [ "$(stat recovery)" -ge 1 ]
+	check "the lock is being recovered" wait_for 5 recovers
 	: >/tmp/other
 	holder hold other -w 60000 >/tmp/other 2>&1 &
 	other=$!

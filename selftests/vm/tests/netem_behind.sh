@@ -9,6 +9,7 @@
 . /vm/lib.sh
 
 stat() { sed -n "s/^fabric_$1 //p" /sys/kernel/debug/rdlock/t/stats; }
+dropped() { tc -s qdisc show dev eth0 | grep 'dropped [1-9]'; }
 # What leaves the home is lost for a moment now and then; the rest of the time it is slow, so that much is under way.
 moments()
 {
@@ -30,12 +31,13 @@ if [ "$NODE" = 1 ]; then
 	diag "$(cat /tmp/hammer /tmp/errors)"
 	diag "links lost $(stat link_down), atomics without a result $(stat no_result)"
 else
-	plan 2
+	plan 3
 	both_join
 	moments &
 	moments=$!
 	get over 400 >/dev/null
 	kill $moments
 	netem off
+	check "answers were lost meanwhile" dropped
 fi
 sync end
