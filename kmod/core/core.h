@@ -208,9 +208,7 @@ struct rdl_queue {
 	u8 had;			/* but somebody has had the grant, before a recovery gave it another ticket */
 	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
 	u8 writer;		/* shared: a look at the word has seen that a writer waits */
-	u8 waited;		/* another node waits, as is known since @since, though @hint may be forgotten */
 	u16 hint_node;
-	u16 since;		/* local hand-overs when the hint came */
 	u16 extra;		/* shared: so many more may join than the budget, looks have seen no writer */
 	u16 asker;		/* node + 1 that gets an ANSWER when the lock is given up, 0: none */
 	u16 nx;			/* exclusive tickets to claim: they count in the frozen word */

@@ -119,7 +119,6 @@ static void begin_pop_duty(struct rdl_lock *l, u32 from, u32 to, u32 count)
 	l->q.slot_due = 0;
 	l->q.hint = RDL_MODE_NL;
 	l->q.hint_node = 0;
-	l->q.since = 0;
 	l->q.debt = 0;
 	l->q.count = count;
 	begin_duty(l, RDL_ST_DUTY, from, to);
@@ -326,7 +325,6 @@ RDL_FAIR_CELL(op_down)
 		l->handovers = l->budget;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
-	q->since = 0;
 	switch (end) {
 	case RDL_END_UNKNOWN:
 		return doubt(l, ev, acts);

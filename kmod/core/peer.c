@@ -101,19 +101,17 @@ bool rdl_take_grant(struct rdl_lock *l, const struct rdl_peer *p, struct rdl_act
 	return true;
 }
 
-/* Who comes behind a ticket that this node has: true if it is news. */
-/* The budget runs from when another node's wish was first known, not from when it is told again in a new epoch. */
 void rdl_hinted(struct rdl_lock *l, u8 mode, u16 node)
 {
 	struct rdl_queue *q = &l->q;
 
 	q->hint = mode;
 	q->hint_node = node;
-	if (!q->waited)
-		q->since = l->handovers;
-	q->waited = 1;
+	if (rdl_bust(HINT_RENEWS))
+		l->handovers = 0;
 }
 
+/* Who comes behind a ticket that this node has: true if it is news. */
 bool rdl_take_hint(struct rdl_lock *l, const struct rdl_peer *p)
 {
 	struct rdl_queue *q = &l->q;

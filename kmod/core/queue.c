@@ -174,8 +174,6 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->slot_due = 0;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
-	q->since = 0;
-	q->waited = 0;
 	q->step = 0;
 	q->need = 0;
 	q->gone = 0;
@@ -251,8 +249,6 @@ void rdl_took_ticket(struct rdl_lock *l, struct rdl_acts *acts, u32 ticket)
 	l->q.ticket_epoch = l->epoch;
 	l->q.debt = 0;
 	l->q.hint = RDL_MODE_NL;
-	l->q.since = 0;
-	l->q.waited = 0;
 	l->q.had = 0;
 	if (ticket >= RDL_TICKET_SOFT)
 		rdl_roll(l, acts);
@@ -463,9 +459,6 @@ static void settle(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_ac
 	q->debt = 0;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
-	/* So many since the hint came, which is told again in the next epoch. */
-	l->handovers -= q->since;
-	q->since = 0;
 	q->step = 0;
 	q->need = 0;
 	q->tries = 0;

@@ -53,8 +53,10 @@ static void serve_readers(struct rdl_lock *l, const struct rdl_event *ev, struct
 }
 
 /*
- * May a waiter of this node have it? As often as it likes while nobody else wants it; and the budget often from when a
- * HINT came. Who waits for a lock that is not sticky may have given up looking whom to send a HINT.
+ * May a waiter of this node have it? Under one grant as often as the budget says, and more often as long as no HINT
+ * has come. The budget counts from the grant: who waits has perhaps waited since then, its HINT was on the way for as
+ * long as it takes, and what this node gave its own users meanwhile it need not give them once more. Who waits for a
+ * lock that is not sticky may have given up looking whom to send a HINT.
  */
 static bool local_turn(const struct rdl_lock *l)
 {
@@ -68,7 +70,7 @@ static bool local_turn(const struct rdl_lock *l)
 		return false;
 	if (rdl_bust(BUDGET_IGNORED) || (!q->hint && (l->kind == RDL_KIND_MCS || (q->props & RDL_P_STICKY))))
 		return true;
-	return l->handovers < q->since + l->budget;
+	return l->handovers < l->budget;
 }
 
 /*

@@ -96,16 +96,13 @@ static bool fits(const struct rdl_lock *l, const struct rdl_event *ev, u8 what)
 /* The claim goes on under a new ticket; the home has written the slot. */
 static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
-	u32 used = l->handovers - l->q.since;
-	u8 waited = l->q.waited;
+	u32 used = l->handovers;
 
 	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
 	rdl_took_ticket(l, acts, ev->rebuilt.ticket);
 	/* Not a new budget with each recovery: owners of this node may die, or say that it is whole, all the time. */
-	if (!rdl_bust(BUDGET_RENEWED)) {
+	if (!rdl_bust(BUDGET_RENEWED))
 		l->handovers = used < l->budget ? used : l->budget;
-		l->q.waited = waited;
-	}
 	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES)
 		rdl_hinted(l, RDL_MODE_X, ev->rebuilt.succ - 1);
 	rdl_take_rebuilt(l, ev, acts);

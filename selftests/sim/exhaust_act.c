@@ -190,7 +190,7 @@ static void check_budget(struct xworld *w, int n, const struct rdl_action *a, u8
 	if (!(a->arg & RDL_GRANT_LOCAL))
 		return;
 	if (x_cfg.kind == RDL_KIND_SPIN ? ++node->local_run > x_cfg.hand :
-	    (mode == RDL_MODE_S || q->hint) && node->core.handovers > q->since + x_cfg.hand)
+	    (mode == RDL_MODE_S || q->hint) && node->core.handovers > x_cfg.hand)
 		x_fail(w, "node %d hands over more often than its budget", n);
 }
 

@@ -158,7 +158,8 @@ void judge_rebuilt(struct world *w, int lock)
 
 /*
  * FIFO between nodes: once a request has its ticket, another node gives the lock to younger users at most as often as
- * its budget allows. That node must have heard that somebody waits, which in a world of hammers it has.
+ * its budget allows; or more often before it has heard that somebody waits, if that takes longer than a budget, which
+ * it does where nodes are few.
  */
 static void judge_overtaking(struct world *w, int n, int lock)
 {
@@ -184,13 +185,17 @@ static void judge_budget(struct world *w, int n, int lock, const struct rdl_acti
 
 	if (!(act->arg & RDL_GRANT_LOCAL)) {
 		w->did.turns++;
+		if (a->core.kind != RDL_KIND_SPIN)
+			a->local_run = 0;
 		return;
 	}
 	w->cov->local++;
 	/* A node that keeps it until it is asked for it may use it as often as it likes before. */
 	asked = mode == RDL_MODE_S || q->hint || (a->core.kind != RDL_KIND_MCS && !(q->props & RDL_P_STICKY));
-	if (a->core.kind == RDL_KIND_SPIN ? ++a->local_run > w->cfg.budget :
-	    asked && a->core.handovers > q->since + w->cfg.budget)
+	/* Counted here, too: the core's own number is a part of what is judged. Of readers, more may be let in. */
+	a->local_run += mode == RDL_MODE_X;
+	if (a->core.kind == RDL_KIND_SPIN ? a->local_run > w->cfg.budget :
+	    asked && (a->core.handovers > w->cfg.budget || (mode == RDL_MODE_X && a->local_run > w->cfg.budget)))
 		violation(w, "lock %d: node %d hands over more often than its budget", lock, n);
 	if (w->cfg.hammer)
 		judge_overtaking(w, n, lock);

@@ -106,14 +106,14 @@ static void explain(u64 seed)
 	memcpy(world.why, why, sizeof(why));
 }
 
-static void stress(void)
+static void stress(u64 seed)
 {
 	static struct coverage unused;
 	char name[600], note[600];
 	int i;
 
 	for (i = 0; i < stress_n(); i++) {
-		bool ok = stress_run(i, &world, &unused, name, note, sizeof(note));
+		bool ok = stress_run(i, &world, seed, &unused, name, note, sizeof(note));
 
 		result(ok, name, note);
 	}
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 	run_worlds(seed, seconds, &next);
 	cells_judge();
 	if (with_stress)
-		stress();
+		stress(seed);
 	if (with_mutants)
 		mutants_run();
 	if (json)

@@ -196,7 +196,7 @@ struct agent {
 	bool unknown;		/* an operation's outcome is not known and no rebuild came since */
 	bool evicted;		/* with a writer that has not been told yet */
 	u32 req;		/* of the last OPEN */
-	u32 local_run;		/* local grants in a row */
+	u32 local_run;		/* local exclusive grants in a row */
 	u64 cas_at[8];		/* times of the last draws of this wait */
 	u32 cas_n;
 	u64 copy, parked;	/* the value: who wrote it last; 0: nobody */
@@ -464,7 +464,7 @@ static inline u64 about(struct world *w, u64 mean)
 #define STRESS_WRITER_US	500
 
 int stress_n(void);
-bool stress_run(int i, struct world *w, struct coverage *cov, char *name, char *note, size_t size);
+bool stress_run(int i, struct world *w, u64 seed, struct coverage *cov, char *name, char *note, size_t size);
 void stress_json(FILE *f);
 
 /* ---- shrink.c ---- */

@@ -86,7 +86,7 @@ static void delivered(struct small *w, int i, const struct rdl_action *a)
 			w->last = token;
 	}
 	if ((a->arg & RDL_GRANT_LOCAL) && (mode == RDL_MODE_S || node->core.q.hint) &&
-	    node->core.handovers > node->core.q.since + node->core.budget)
+	    node->core.handovers > node->core.budget)
 		small_wrong(w, "node %d keeps the lock for itself", i);
 	node->nqueue -= n;
 	memmove(&node->queue[0], &node->queue[n], node->nqueue * sizeof(node->queue[0]));
