@@ -79,6 +79,7 @@
 	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits") \
 	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget") \
 	X(84, HINT_RENEWS,	"the budget begins anew when the next node is heard of") \
+	X(85, REBUILT_REVERSED,	"a rebuild turns the order of who waits around") \
 	X(80, LAZY_STAYS,	"a writer that gave up keeps readers out until other readers leave") \
 	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them") \
 	X(83, TRY_ONCE,		"a reader's try fails for readers that come and go") \

@@ -200,7 +200,8 @@ static bool peer_ok(const struct rdl_msg_peer *p, u8 type)
 		return false;
 	if (type != RDL_MSG_GRANT)
 		return !p->debt && !p->vflags && !p->ver;
-	return p->debt < CLAIM_NX_MAX && !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL);
+	/* Debt is exclusive tickets, which only a writer gives back. */
+	return p->debt < CLAIM_NX_MAX && (!p->debt || p->mode == RDL_MODE_X) && !(le32_to_cpu(p->vflags) & ~RDL_VF_ALL);
 }
 
 static bool stat_ok(const struct rdl_msg_stat *p)

@@ -39,7 +39,7 @@ static bool before(const struct rdl_claim *a, const struct rdl_claim *b)
 		return false;
 	if (a->ticket_epoch != b->ticket_epoch)
 		return a->ticket_epoch < b->ticket_epoch;
-	return a->ticket < b->ticket;
+	return rdl_bust(REBUILT_REVERSED) ? a->ticket > b->ticket : a->ticket < b->ticket;
 }
 
 static void sort(struct rdl_recover *r)

@@ -103,7 +103,7 @@ static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 	/* Not a new budget with each recovery: owners of this node may die, or say that it is whole, all the time. */
 	if (!rdl_bust(BUDGET_RENEWED))
 		l->handovers = used < l->budget ? used : l->budget;
-	if (ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES)
+	if (l->kind == RDL_KIND_MCS && ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES)
 		rdl_hinted(l, RDL_MODE_X, ev->rebuilt.succ - 1);
 	rdl_take_rebuilt(l, ev, acts);
 }

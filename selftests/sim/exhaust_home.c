@@ -4,6 +4,7 @@
  * real ones. Changing the word through the loopback pair is one step: the home loops until its CAS was not overtaken.
  */
 #include "exhaust.h"
+#include "order.h"
 #include "kind.h"
 #include "slot.h"
 
@@ -162,9 +163,11 @@ static void finish(struct xworld *w, struct rdl_recover *r)
 {
 	bool died = w->again_died, again = w->again;
 	u8 delayed = w->delayed, old = w->delayed_old;
-	int n;
+	int n, early, late;
 
 	rdl_recover_finish(r);
+	if (!order_kept(r, x_cfg.nodes, &early, &late))
+		x_fail(w, "node %d waited behind node %d, and a recovery puts it before", early, late);
 	if (!rdl_w_frozen(w->word))
 		x_fail(w, "the word thawed by itself");
 	if (x_cfg.kind != RDL_KIND_SPIN)

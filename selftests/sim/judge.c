@@ -3,6 +3,7 @@
  * What must be true: of a grant when it is given, of a node after each of its steps, of everything when all has come to
  * rest.
  */
+#include "order.h"
 #include "sim.h"
 
 /* ---- grants ---- */
@@ -131,7 +132,10 @@ void judge_rebuilt(struct world *w, int lock)
 {
 	struct home_lock *h = &w->home.lock[lock];
 	bool ruined = h->rec.dead & RDL_VF_NOTRECOVERABLE, was = h->dead & RDL_VF_NOTRECOVERABLE;
+	int early, late;
 
+	if (!order_kept(&h->rec, w->cfg.nodes, &early, &late))
+		violation(w, "lock %d: node %d waited behind node %d, and a recovery puts it before", lock, early, late);
 	if (claims(h, h->whole_by, RDL_REPORT_CONSISTENT)) {
 		h->must = false;
 		h->may = h->rec.opener_died;
@@ -158,10 +162,11 @@ void judge_rebuilt(struct world *w, int lock)
 
 /*
  * FIFO between nodes: once a request has its ticket, another node gives the lock to younger users at most as often as
- * its budget allows; or more often before it has heard that somebody waits, if that takes longer than a budget, which
- * it does where nodes are few.
+ * its budget allows. It may do so more often only while it has not heard that somebody waits, for no longer than a HINT
+ * takes; when it has, what it gave since the ticket was drawn counts. The core counts from the grant, this from the
+ * ticket.
  */
-static void judge_overtaking(struct world *w, int n, int lock)
+static void judge_overtaking(struct world *w, int n, int lock, u32 more, bool asked)
 {
 	const struct agent *a = &w->node[n].agent[lock];
 	const struct thread *th = &w->node[n].thread[a->fifo[0]];
@@ -172,8 +177,16 @@ static void judge_overtaking(struct world *w, int n, int lock)
 
 		if (i == n || b->core.st != RDL_ST_WAIT || th->since <= b->drawn)
 			continue;
-		if (++w->over[i][n] > w->did.overtaken)
-			w->did.overtaken = w->over[i][n];
+		w->over[i][n] += more;
+		if (asked) {
+			if (w->over[i][n] > w->did.overtaken)
+				w->did.overtaken = w->over[i][n];
+			continue;
+		}
+		if (w->over[i][n] > w->did.unheard)
+			w->did.unheard = w->over[i][n];
+		if (w->now - b->drawn > w->did.unheard_ns)
+			w->did.unheard_ns = w->now - b->drawn;
 	}
 }
 
@@ -198,7 +211,7 @@ static void judge_budget(struct world *w, int n, int lock, const struct rdl_acti
 	    asked && (a->core.handovers > w->cfg.budget || (mode == RDL_MODE_X && a->local_run > w->cfg.budget)))
 		violation(w, "lock %d: node %d hands over more often than its budget", lock, n);
 	if (w->cfg.hammer)
-		judge_overtaking(w, n, lock);
+		judge_overtaking(w, n, lock, act->n ? act->n : 1, asked);
 }
 
 /* Before the users leave the queue. */

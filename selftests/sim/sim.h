@@ -411,7 +411,9 @@ struct world {
 	/* Of this world alone: what was done, and how often a local grant came before an older request. */
 	struct {
 		u64 atomics, reads, writes, sends, turns;
-		u32 overtaken;
+		u32 overtaken;		/* by a node that had heard that it waits; @unheard: by one that had not */
+		u32 unheard;
+		u64 unheard_ns;		/* longest that it took */
 	} did;
 	u16 over[MAX_NODES][MAX_NODES];
 	struct coverage *cov;
@@ -462,6 +464,7 @@ static inline u64 about(struct world *w, u64 mean)
 
 /* The longest that a writer among 63 readers may wait, who each stay for 2 us on average and at most for 35. */
 #define STRESS_WRITER_US	500
+#define STRESS_UNHEARD_US	500	/* a few pauses between two looks for a slot: RDL_SEEK_NS */
 
 int stress_n(void);
 bool stress_run(int i, struct world *w, u64 seed, struct coverage *cov, char *name, char *note, size_t size);

@@ -155,7 +155,7 @@ static void sample(struct rdl_msg *m, u8 type)
 		if (type == RDL_MSG_GRANT || type == RDL_MSG_HINT)
 			p.mode = RDL_MODE_S + bits(1);
 		if (type == RDL_MSG_GRANT) {
-			p.debt = rnd(&dice, 65);
+			p.debt = p.mode == RDL_MODE_X ? rnd(&dice, 65) : 0;
 			p.vflags = bits(4);
 			p.ver = bits(32);
 		}
@@ -768,7 +768,7 @@ const struct unit_test unit_tests[] = {
 	{ "opened", opened },
 	{ "message_fuzz", message_fuzz },
 	{ "table_complete", table_complete },
-	{ "table_hostile", table_hostile },
+	{ "table_hostile", table_hostile }, { "queue_hostile", queue_hostile },
 	{ "backoff_bound", backoff_bound },
 	{ "backoff_adapts", backoff_adapts },
 	{ "ticket_rollover", ticket_rollover },

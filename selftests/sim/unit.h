@@ -24,6 +24,10 @@ static inline u32 bits(int n)
 const char *table_complete(u64 seed);
 const char *table_hostile(u64 seed);
 
+/* unit_hostile.c */
+extern u8 hostile_seen[RDL_NR_KINDS][RDL_NR_STATES][RDL_NR_EVENTS];	/* reached there */
+const char *queue_hostile(u64 seed);
+
 /* unit_small.c */
 const char *small_fair(u64 seed);
 const char *small_ticket(u64 seed);
