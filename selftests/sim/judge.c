@@ -135,7 +135,8 @@ void judge_rebuilt(struct world *w, int lock)
 	int early, late;
 
 	if (!order_kept(&h->rec, w->cfg.nodes, &early, &late))
-		violation(w, "lock %d: node %d waited behind node %d, and a recovery puts it before", lock, early, late);
+		violation(w, "lock %d: node %d waited behind node %d, and a recovery puts it before", lock, early,
+			  late);
 	if (claims(h, h->whole_by, RDL_REPORT_CONSISTENT)) {
 		h->must = false;
 		h->may = h->rec.opener_died;

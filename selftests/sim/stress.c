@@ -128,7 +128,8 @@ bool stress_run(int i, struct world *w, u64 seed, struct coverage *cov, char *na
 		 "unheard for %.0f us by %u; "
 		 "a turn: %.2f atomics %.2f reads %.2f writes %.2f sends%s%s", (unsigned long long)h->grants, h->index,
 		 (unsigned long long)h->least, (unsigned long long)h->most, h->readers ? h->writer_us : h->worst_us,
-		 h->overtaken, h->unheard_us, h->unheard, h->atomics, h->reads, h->writes, h->sends, *why ? "; " : "", why);
+		 h->overtaken, h->unheard_us, h->unheard, h->atomics, h->reads, h->writes, h->sends,
+		 *why ? "; " : "", why);
 	return !*why;
 }
 

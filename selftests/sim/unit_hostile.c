@@ -244,6 +244,7 @@ static const char *hostile_step(void)
 	const char *bad;
 	unsigned int n = fifo.n;
 	int leaves = -1, err;
+	bool over;
 	u8 old[sizeof(fifo.mode)];
 
 	if (!(ev.flags & RDL_F_LEASE))
@@ -280,7 +281,8 @@ static const char *hostile_step(void)
 		return "the core counts other waiters than there are";
 	cell = rdl_cell(rdl_kind_ops(lock.kind), was.st, ev.type);
 	/* Messages of an epoch that is over leave nothing; those of one that has not begun are kept, in any state. */
-	if (!acts.n && !memcmp(&was, &lock, sizeof(lock)) && ev.epoch < was.epoch + (ev.type == RDL_EV_REBUILT))
+	over = ev.type == RDL_EV_REBUILT ? ev.epoch <= was.epoch : ev.epoch < was.epoch;
+	if (over && !acts.n && !memcmp(&was, &lock, sizeof(lock)))
 		return NULL;
 	if (!cell || cell->fn == rdl_impossible)
 		return ev.epoch <= was.epoch || lock.st != was.st ? "accepted, though impossible" : NULL;
@@ -311,9 +313,8 @@ const char *queue_hostile(u64 seed)
 		for (i = 0; i < EVENTS && !bad; i++)
 			bad = hostile_step();
 		if (bad) {
-			snprintf(why, sizeof(why), "%s, run %d, event %d: %s + %s -> %s: %s", rdl_kind_name(kind), run, i,
-				 rdl_state_name(last_st),
-				 rdl_event_name(last_type), rdl_state_name(lock.st), bad);
+			snprintf(why, sizeof(why), "%s, run %d, event %d: %s + %s -> %s: %s", rdl_kind_name(kind), run,
+				 i, rdl_state_name(last_st), rdl_event_name(last_type), rdl_state_name(lock.st), bad);
 			return why;
 		}
 	}
