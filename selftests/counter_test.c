@@ -143,7 +143,7 @@ TEST(the_counter_works_when_its_space_fd_is_closed, 30)
 	EXPECT(value_of(c, 0), 3);
 }
 
-TEST(sums_of_many_processes_are_exact, 120)
+TEST(sums_of_many_processes_are_exact, 400)
 {
 	const char *key = fresh_key("sum");
 	int c = need_counter(need_space(), key, 2);

@@ -79,6 +79,9 @@
 	X(78, LOOK_IGNORED,	"readers go on joining though a writer waits") \
 	X(79, BUDGET_RENEWED,	"each recovery gives the node that has the lock a new budget") \
 	X(84, HINT_RENEWS,	"the budget begins anew when the next node is heard of") \
+	X(86, SEEK_EAGER,	"who does not find a slot looks again and again") \
+	X(87, GRANT_UNLINKED,	"the lock is handed on though there is no link") \
+	X(88, INVALID_STAYS,	"a value is said to be lost after it was written anew") \
 	X(85, REBUILT_REVERSED,	"a rebuild turns the order of who waits around") \
 	X(80, LAZY_STAYS,	"a writer that gave up keeps readers out until other readers leave") \
 	X(81, SPENT_STAYS,	"readers keep others out whose grant has no token left for them") \

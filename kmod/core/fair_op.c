@@ -84,7 +84,7 @@ RDL_FAIR_CELL(op_wait)
 	if (node < 0 && seeks_on(l, ev)) {
 		u32 k = q->tries < RDL_SEEK_KMAX ? q->tries : RDL_SEEK_KMAX;
 
-		rdl_act_timer(l, acts, (u64)RDL_SEEK_NS << k);
+		rdl_act_timer(l, acts, (u64)RDL_SEEK_NS << (rdl_bust(SEEK_EAGER) ? 0 : k));
 		return rdl_turn_go(l, ev, acts);
 	}
 	if (node >= 0 && x)

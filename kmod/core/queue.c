@@ -381,7 +381,8 @@ void rdl_user_changed(struct rdl_lock *l, const struct rdl_event *ev, struct rdl
 		return;
 	q->dirty = 1;
 	q->ver = next_version(l);
-	settle_flags(l, ev, acts, RDL_VF_VALUE_INVALID);
+	if (!rdl_bust(INVALID_STAYS))
+		settle_flags(l, ev, acts, RDL_VF_VALUE_INVALID);
 }
 
 /* ---- recovery and loss ---- */

@@ -96,7 +96,7 @@ static bool hand_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_a
 	if (lease_low(ev))
 		return false;
 	/* Without a link it would be lost for certain, and missed by the waiter's watchdog only: it waits for one. */
-	if (!(ev->flags & RDL_F_LINK))
+	if (!(ev->flags & RDL_F_LINK) && !rdl_bust(GRANT_UNLINKED))
 		return false;
 	rdl_send_grant(l, acts, q->hint_node, next, q->hint, debt);
 	rdl_answer(l, acts, false);

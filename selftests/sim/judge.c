@@ -43,8 +43,11 @@ static void judge_value(struct world *w, int n, int lock, u32 told)
 
 	if (!(h->props & RDL_P_VALUE))
 		return;
-	if (told & RDL_GRANT_VALUE_INVALID)
+	if (told & RDL_GRANT_VALUE_INVALID) {
+		if (h->written)
+			violation(w, "lock %d: node %d is told that a value is lost that was written since", lock, n);
 		h->newest = a->copy;
+	}
 	if (a->copy != h->newest)
 		violation(w, "lock %d: node %d gets value %llx, the newest is %llx", lock, n,
 			  (unsigned long long)a->copy, (unsigned long long)h->newest);
@@ -62,6 +65,7 @@ void judge_written(struct world *w, int n, int lock)
 	if (a->copy <= h->newest)
 		violation(w, "lock %d: node %d: two values have version %llx", lock, n, (unsigned long long)a->copy);
 	h->newest = a->copy;
+	h->written = true;
 }
 
 static void judge_robust(struct world *w, int n, int lock, bool told)
@@ -89,6 +93,8 @@ static void judge_death(struct world *w, int n, int lock, u32 told)
 	}
 	if (h->death_untold && !(told & (RDL_GRANT_OWNER_DIED | RDL_GRANT_MAYBE_DIED)))
 		violation(w, "lock %d: node %d is not told that the owner died", lock, n);
+	if ((told & RDL_GRANT_OWNER_DIED) && !h->may)
+		violation(w, "lock %d: node %d is told of a death that was none", lock, n);
 	if (told & RDL_GRANT_OWNER_DIED)
 		w->cov->deaths++;
 }
@@ -128,6 +134,24 @@ static bool claims(const struct home_lock *h, int node, u8 report)
 }
 
 /* What the home has made of what it was told, before it is the lock's. */
+/* What a recovery notes of deaths and lost values, where the home does not keep it in @dead. */
+static void judge_noted(struct world *w, int lock)
+{
+	struct home_lock *h = &w->home.lock[lock];
+	bool noted = rdl_w_attention(h->rec.word) || (h->rec.vflags & RDL_VF_OWNER_DIED);
+
+	if (h->rec.vflags & RDL_VF_VALUE_INVALID)
+		h->written = false;
+	if (h->props & RDL_P_ROBUST)
+		return;
+	if (h->rec.opener_died)
+		h->may = true;
+	else if (!noted)
+		h->may = false;
+	if (noted && !h->may)
+		violation(w, "lock %d: a recovery notes a death that was none", lock);
+}
+
 void judge_rebuilt(struct world *w, int lock)
 {
 	struct home_lock *h = &w->home.lock[lock];
@@ -137,6 +161,7 @@ void judge_rebuilt(struct world *w, int lock)
 	if (!order_kept(&h->rec, w->cfg.nodes, &early, &late))
 		violation(w, "lock %d: node %d waited behind node %d, and a recovery puts it before", lock, early,
 			  late);
+	judge_noted(w, lock);
 	if (claims(h, h->whole_by, RDL_REPORT_CONSISTENT)) {
 		h->must = false;
 		h->may = h->rec.opener_died;
@@ -268,6 +293,23 @@ void judge_draw(struct world *w, int n, int lock)
 	a->cas_n++;
 }
 
+/* Who looks for a slot that is not there yet looks the rarer the longer it has: at most 32 times in a wait of 1 ms. */
+void judge_looks(struct world *w, int n, int lock, u8 type)
+{
+	struct agent *a = &w->node[n].agent[lock];
+	u64 *at = &a->look_at[a->looks % ARRAY_SIZE(a->look_at)];
+
+	if (type == RDL_ACT_POST_CAS || type == RDL_ACT_POST_FAA)
+		a->looks = 0;
+	if (type != RDL_ACT_POST_READ_SLOTS)
+		return;
+	if (a->looks >= ARRAY_SIZE(a->look_at) && w->now - *at < MS)
+		violation(w, "lock %d: node %d looks at the board more than %zu times in 1 ms", lock, n,
+			  ARRAY_SIZE(a->look_at));
+	*at = w->now;
+	a->looks++;
+}
+
 /* After a full second the home is asked only for what was lost; who polls waits for nobody's message. */
 void judge_query(struct world *w, int n, int lock)
 {
@@ -340,7 +382,8 @@ static bool word_rests(const struct world *w, int lock)
 		if (w->node[n].alive && a->open == OPEN && a->core.st == RDL_ST_CACHED)
 			mid += h->kind == RDL_KIND_MCS ? n + 1 : 1 + a->core.q.debt;
 	}
-	return rdl_w_mid(h->word) == mid && !rdl_w_low(h->word) && !rdl_w_frozen(h->word);
+	return rdl_w_mid(h->word) == mid && !rdl_w_low(h->word) && !rdl_w_frozen(h->word) &&
+	       (!rdl_w_attention(h->word) || h->may || (h->props & RDL_P_ROBUST));
 }
 
 /* Is anybody still waiting for anything? The heartbeats never end. */

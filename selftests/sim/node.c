@@ -127,6 +127,8 @@ static void send_run(struct world *w, int n, int lock, const struct rdl_acts *ac
 
 /* ---- the core's door ---- */
 
+#define TIMER_LEAST	RDL_POLL_NS	/* the shortest pause of any kind */
+
 static void timer(struct world *w, struct event *e);
 
 static void do_post(struct world *w, int n, int lock, const struct rdl_action *act, u32 f)
@@ -137,6 +139,7 @@ static void do_post(struct world *w, int n, int lock, const struct rdl_action *a
 		violation(w, "lock %d: node %d posts when it must not", lock, n);
 	if (a->unknown)
 		violation(w, "lock %d: node %d posts though an outcome is not known", lock, n);
+	judge_looks(w, n, lock, act->type);
 	if (act->type == RDL_ACT_POST_CAS) {
 		a->local_run = 0;
 		if (a->core.kind == RDL_KIND_SPIN && a->core.st == RDL_ST_DRAW)
@@ -154,6 +157,9 @@ static void set_timer(struct world *w, int n, int lock, u64 ns)
 	a->timer_gen++;
 	if (!ns)
 		return;
+	/* Whatever it waits for, it is not there sooner. */
+	if (ns < TIMER_LEAST)
+		violation(w, "lock %d: node %d looks again after %llu ns", lock, n, (unsigned long long)ns);
 	e = sched(w, ns, timer, n);
 	e->lock = lock;
 	e->gen = a->timer_gen;
@@ -163,6 +169,8 @@ static void set_timer(struct world *w, int n, int lock, u64 ns)
 static void message(struct world *w, int n, int lock, const struct rdl_acts *acts, const struct rdl_action *act,
 		    const struct rdl_event *ev)
 {
+	const struct agent *a = &w->node[n].agent[lock];
+
 	switch (act->type) {
 	case RDL_ACT_CLAIM:
 		send_claim(w, n, lock, act);
@@ -178,6 +186,9 @@ static void message(struct world *w, int n, int lock, const struct rdl_acts *act
 		send_plain(w, n, RDL_MSG_QUERY, lock, act->epoch, 0);
 		break;
 	case RDL_ACT_SEND_GRANT:
+		/* It would be lost, and missed for a second. Who has looked whose turn it is may be too late. */
+		if (!(ev->flags & RDL_F_LINK) && a->was != RDL_ST_DUTY && a->was != RDL_ST_DDUTY)
+			violation(w, "lock %d: node %d hands on, and has no link", lock, n);
 		w->cov->handed++;
 		send_peer(w, n, lock, RDL_MSG_GRANT, act, act->peer.node, act->peer.ticket);
 		break;
@@ -289,6 +300,7 @@ void feed(struct world *w, int n, int lock, struct rdl_event *ev, u64 value)
 
 	if (w->failed)
 		return;
+	a->was = was.st;
 	ev->flags = flags(w, n, lock);
 	ev->rnd = rnd64(w);
 	head(w, n, lock, ev);

@@ -196,6 +196,9 @@ struct agent {
 	bool unknown;		/* an operation's outcome is not known and no rebuild came since */
 	bool evicted;		/* with a writer that has not been told yet */
 	u32 req;		/* of the last OPEN */
+	u64 look_at[32];	/* looks at the board since the last atomic */
+	u32 looks;
+	u8 was;			/* state before the present event */
 	u32 local_run;		/* local exclusive grants in a row */
 	u64 cas_at[8];		/* times of the last draws of this wait */
 	u32 cas_n;
@@ -284,6 +287,7 @@ void judge_exclusion(struct world *w, int n, int lock, u8 mode);
 void judge_agent(struct world *w, int n, int lock, u32 f);
 void judge_query(struct world *w, int n, int lock);
 void judge_draw(struct world *w, int n, int lock);
+void judge_looks(struct world *w, int n, int lock, u8 type);
 void judge_rest(struct world *w);
 bool at_rest(const struct world *w);
 
@@ -318,8 +322,9 @@ struct home_lock {
 	struct rdl_stat own, stat[MAX_NODES];
 	/* What only the simulator knows. */
 	u64 last_token, last_x;	/* of all grants, of the exclusive ones */
-	/* Robust: @must: an owner died, so every grant says so; @may: one may have; until it is said to be whole. */
+	/* Robust: @must: an owner died, so every grant says so; until it is said to be whole. @may: one may have. */
 	bool must, may;
+	bool written;		/* a value, since a recovery has noted that the last one was lost */
 	bool reset;		/* somebody resets it */
 	int gave_up;		/* node + 1 that left it without a word, which the home does not know yet */
 	int whole_by;		/* node + 1 whose owner has said so, and the home does not know yet */

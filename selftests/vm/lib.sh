@@ -230,17 +230,23 @@ both_join()
 	sync joined
 }
 
-# in_turn LOAD: that load with one kind after the other, in a space whose words the home's processor changes.
-in_turn()
+# rpc_loads KIND...: exclusion, netem and killstorm with one kind after the other, in a space whose words the home's
+# processor changes. As many as the other back-end's in make soak; before, what there is time for.
+rpc_loads()
 {
 	local kind
+	plan $((4 + 17 * $#))
 	both_join
 	check "the home's processor does it" grep -q '"atomics": *"cpu"' <<-EOF
 		$(rdlock -j space show t)
 	EOF
-	for kind in spin fair ticket mcs; do
-		"$1" "$kind"
+	for kind in "$@"; do
+		exclusion "$kind" "$kind" "$(scaled_less 10000 8)"
+		bad_network "$kind" "net$kind" "$(scaled_less 10000 12)"
+		killstorm "$kind" "kill$kind" "$(at_least 25 "$(scaled_less 1000 2)")"
 	done
+	check "the module unloads" unload_rdlock
+	sync end
 }
 
 # big_death: node 1 dies while both write a value of 64 KiB.
