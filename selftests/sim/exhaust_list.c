@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exhaustive mode: which worlds are searched. Each fault by itself at three nodes with two requests each, pairs of
- * faults in worlds that are smaller; node 0 is always the home, with users of its own. The slow ones take some minutes
- * and some hundred megabytes.
+ * faults in worlds that are smaller; node 0 is always the home, with users of its own. The slow ones take minutes each,
+ * or more than that, and up to some gigabytes.
  */
 #include "exhaust.h"
 
