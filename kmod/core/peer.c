@@ -107,6 +107,7 @@ void rdl_hinted(struct rdl_lock *l, u8 mode, u16 node)
 
 	q->hint = mode;
 	q->hint_node = node;
+	q->heard = 1;
 	if (rdl_bust(HINT_RENEWS))
 		l->handovers = 0;
 }

@@ -174,6 +174,7 @@ void rdl_grant_over(struct rdl_lock *l)
 	q->slot_due = 0;
 	q->hint = RDL_MODE_NL;
 	q->hint_node = 0;
+	q->heard = 0;
 	q->step = 0;
 	q->need = 0;
 	q->gone = 0;
@@ -249,6 +250,7 @@ void rdl_took_ticket(struct rdl_lock *l, struct rdl_acts *acts, u32 ticket)
 	l->q.ticket_epoch = l->epoch;
 	l->q.debt = 0;
 	l->q.hint = RDL_MODE_NL;
+	l->q.heard = 0;
 	l->q.had = 0;
 	if (ticket >= RDL_TICKET_SOFT)
 		rdl_roll(l, acts);

@@ -68,7 +68,7 @@ static bool local_turn(const struct rdl_lock *l)
 		return true;
 	if (l->loc >= RDL_LOC_MAX)
 		return false;
-	if (rdl_bust(BUDGET_IGNORED) || (!q->hint && (l->kind == RDL_KIND_MCS || (q->props & RDL_P_STICKY))))
+	if (rdl_bust(BUDGET_IGNORED) || (!q->heard && (l->kind == RDL_KIND_MCS || (q->props & RDL_P_STICKY))))
 		return true;
 	return l->handovers < l->budget;
 }

@@ -97,12 +97,15 @@ static bool fits(const struct rdl_lock *l, const struct rdl_event *ev, u8 what)
 static void goes_on(struct rdl_lock *l, const struct rdl_event *ev, struct rdl_acts *acts)
 {
 	u32 used = l->handovers;
+	u8 heard = l->q.heard;
 
 	rdl_epoch_begins(l, ev->epoch, ev->rebuilt.vflags, acts);
 	rdl_took_ticket(l, acts, ev->rebuilt.ticket);
 	/* Not a new budget with each recovery: owners of this node may die, or say that it is whole, all the time. */
-	if (!rdl_bust(BUDGET_RENEWED))
+	if (!rdl_bust(BUDGET_RENEWED)) {
 		l->handovers = used < l->budget ? used : l->budget;
+		l->q.heard = heard;
+	}
 	if (l->kind == RDL_KIND_MCS && ev->rebuilt.succ && ev->rebuilt.succ <= RDL_MAX_NODES)
 		rdl_hinted(l, RDL_MODE_X, ev->rebuilt.succ - 1);
 	rdl_take_rebuilt(l, ev, acts);

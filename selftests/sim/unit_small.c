@@ -249,7 +249,8 @@ const char *readers_look(u64 seed)
 }
 
 /* The home recovers the lock, which this node has; whoever waits elsewhere is told of, or says so itself. */
-static void recovered(struct rdl_lock *l, struct rdl_acts *acts)
+/* @again: who waits speaks again before the owner releases it. */
+static void recovered(struct rdl_lock *l, struct rdl_acts *acts, bool again)
 {
 	struct rdl_event freeze = { .type = RDL_EV_FREEZE, .epoch = l->epoch };
 	struct rdl_event rebuilt = { .type = RDL_EV_REBUILT, .epoch = l->epoch + 1 };
@@ -262,7 +263,7 @@ static void recovered(struct rdl_lock *l, struct rdl_acts *acts)
 	rebuilt.rebuilt.what = RDL_CLAIM_HOLD;
 	rebuilt.rebuilt.mode = RDL_MODE_X;
 	rebuilt.rebuilt.granted = 1;
-	if (l->kind == RDL_KIND_MCS)
+	if (l->kind == RDL_KIND_MCS && again)
 		rebuilt.rebuilt.succ = 3;
 	wrong(step(l, acts, rebuilt) || l->st != RDL_ST_HELD, "not rebuilt");
 	hint.peer.mode = RDL_MODE_X;
@@ -270,14 +271,20 @@ static void recovered(struct rdl_lock *l, struct rdl_acts *acts)
 	hint.peer.ticket = l->ticket + 1;
 	hint.epoch = l->epoch;
 	hint.head = rebuilt.head;
+	if (!again) {
+		wrong(l->q.hint, "it has not forgotten who waits");
+		return;
+	}
 	if (l->kind == RDL_KIND_FAIR)
 		wrong(step(l, acts, hint), "no hint");
 	wrong(l->kind != RDL_KIND_TICKET && !l->q.hint, "it knows of nobody");
 }
 
 /* A recovery between each two owners of a node that go on taking it: another node gets it after a budget of them. */
-static void budget_recovered_of(u8 kind)
+/* Of a sticky lock, after another node was heard of; the recovery forgets which one it was, and it does not speak again. */
+static void budget_recovered_of(u8 kind, u8 props)
 {
+	struct rdl_event hint = { .type = RDL_EV_HINT, .epoch = rdl_epoch(1, 0), .flags = RDL_F_LINK | RDL_F_LEASE };
 	struct rdl_event acq = { .type = RDL_EV_ACQ, .mode = RDL_MODE_X, .head = RDL_MODE_X };
 	struct rdl_event rel = { .type = RDL_EV_REL, .head = RDL_MODE_X, .flags = RDL_F_LINK | RDL_F_LEASE };
 	struct rdl_event end = ended(0, RDL_OK);
@@ -286,12 +293,17 @@ static void budget_recovered_of(u8 kind)
 	struct rdl_lock l;
 
 	rdl_lock_init(&l, kind, 1, rdl_epoch(1, 0), 3);
-	rdl_lock_props(&l, 0, 7);
+	rdl_lock_props(&l, props, 7);
 	wrong(step(&l, &acts, acq), "no draw");
 	end.head = RDL_MODE_X;
 	wrong(step(&l, &acts, end) || l.users != 1, "not granted");
+	hint.peer = (struct rdl_peer){ .node = 2, .mode = RDL_MODE_X, .ticket = l.ticket + 1 };
+	if (props & RDL_P_STICKY)
+		wrong(step(&l, &acts, hint) || !l.q.hint, "not heard");
+	if (l.q.slot)
+		wrong(step(&l, &acts, ended(RDL_ACT_POST_WRITE_SLOT, RDL_OK)), "not on the board");
 	for (i = 0; i < 10 && l.st == RDL_ST_HELD; i++) {
-		recovered(&l, &acts);
+		recovered(&l, &acts, !(props & RDL_P_STICKY));
 		wrong(step(&l, &acts, acq) || l.nq != 1, "it does not wait");
 		wrong(step(&l, &acts, rel), "not released");
 		local += l.st == RDL_ST_HELD;
@@ -305,9 +317,11 @@ const char *budget_recovered(u64 seed)
 	sim_ticket_soft = 1u << 25;
 	sim_ticket_hard = (1u << RDL_TICKET_BITS) - 1024;
 	sim_debt_max = 64;
-	budget_recovered_of(RDL_KIND_FAIR);
-	budget_recovered_of(RDL_KIND_TICKET);
-	budget_recovered_of(RDL_KIND_MCS);
+	budget_recovered_of(RDL_KIND_FAIR, 0);
+	budget_recovered_of(RDL_KIND_TICKET, 0);
+	budget_recovered_of(RDL_KIND_MCS, 0);
+	budget_recovered_of(RDL_KIND_FAIR, RDL_P_STICKY);
+	budget_recovered_of(RDL_KIND_MCS, RDL_P_STICKY);
 	return first_wrong;
 }
 

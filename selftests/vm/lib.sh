@@ -175,7 +175,7 @@ netem()
 	tc qdisc change dev eth0 root netem limit 10000 $*
 }
 
-! grep -qE '\<(netem(_of| o[nf])|loads_of|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
+! grep -qE '\<(netem(_of| o[nf])|loads_of|rpc_loads|bad_network|fabric_pair)' /vm/test.sh || tc qdisc replace dev eth0 root netem limit 10000
 
 # link_down takes the interface down by its administrator: rxe of 6.1 then fails to send and never receives a connection
 # message again until the rdma link is made anew (admin-guide, "When something fails"). cable_out is a cable pulled.

@@ -2,7 +2,7 @@
 # However many wait on a node that is cut off, who holds a lock there hears of the end before another node gets it
 # vms: 2
 # load: idle
-# timeout: 600
+# timeout: 1500
 # group: soak
 # needs: rdlock.ko rdlock holder
 # shellcheck shell=sh disable=SC1091
@@ -21,7 +21,7 @@ if [ "$NODE" = 0 ]; then
 	held=$!
 	check "the home holds what many will want" wait_for 10 grep -q '^held' /tmp/held
 	sync made
-	sync crowded 400
+	sync crowded 1000
 	: >/tmp/heir
 	holder hold single -w 60000 >/tmp/heir 2>&1 &
 	heir=$!
@@ -42,14 +42,14 @@ else
 	: >/tmp/crowd
 	holder crowd crowded -n "$crowd" >/tmp/crowd 2>&1 &
 	many=$!
-	wait_for 300 [ -s /tmp/crowd ]
+	wait_for 900 [ -s /tmp/crowd ]
 	check "many wait for one lock" grep -q "^waiting $crowd" /tmp/crowd
 	diag "$(cat /tmp/crowd)"
 	: >/tmp/single
 	holder hold single >/tmp/single 2>&1 &
 	single=$!
 	check "and one holds another" wait_for 10 grep -q '^held' /tmp/single
-	sync crowded 400
+	sync crowded 1000
 	get dark 60 >/dev/null
 	cable_out
 	wait_for 30 gone $single
