@@ -207,7 +207,7 @@ struct rdl_queue {
 	u8 fresh;		/* nobody here has had this ticket yet, so its first token is not used */
 	u8 had;			/* but somebody has had the grant, before a recovery gave it another ticket */
 	u8 noted;		/* RDL_VF_* that a user knows of and are reported settled */
-	u8 heard;		/* under this grant, of another node that waits, though a recovery has forgotten @hint */
+	u8 heard;		/* of another node that waits for this grant, though a recovery has forgotten @hint */
 	u8 writer;		/* shared: a look at the word has seen that a writer waits */
 	u16 hint_node;
 	u16 extra;		/* shared: so many more may join than the budget, looks have seen no writer */

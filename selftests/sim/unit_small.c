@@ -281,7 +281,7 @@ static void recovered(struct rdl_lock *l, struct rdl_acts *acts, bool again)
 }
 
 /* A recovery between each two owners of a node that go on taking it: another node gets it after a budget of them. */
-/* Of a sticky lock, after another node was heard of; the recovery forgets which one it was, and it does not speak again. */
+/* Of a sticky lock, after another node was heard of; the recovery forgets which one, and it does not speak again. */
 static void budget_recovered_of(u8 kind, u8 props)
 {
 	struct rdl_event hint = { .type = RDL_EV_HINT, .epoch = rdl_epoch(1, 0), .flags = RDL_F_LINK | RDL_F_LEASE };
