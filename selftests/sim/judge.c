@@ -133,7 +133,6 @@ static bool claims(const struct home_lock *h, int node, u8 report)
 	return node && set_has(h->rec.claimed, node - 1) && h->rec.claim[node - 1].report == report;
 }
 
-/* What the home has made of what it was told, before it is the lock's. */
 /* What a recovery notes of deaths and lost values, where the home does not keep it in @dead. */
 static void judge_noted(struct world *w, int lock)
 {
@@ -152,6 +151,7 @@ static void judge_noted(struct world *w, int lock)
 		violation(w, "lock %d: a recovery notes a death that was none", lock);
 }
 
+/* What the home has made of what it was told, before it is the lock's. */
 void judge_rebuilt(struct world *w, int lock)
 {
 	struct home_lock *h = &w->home.lock[lock];

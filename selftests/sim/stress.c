@@ -9,7 +9,7 @@
 
 #define FAIR_INDEX	0.99
 #define SCALES		3
-#define SEEDS		3	/* so many worlds of each that is judged; the numbers told are the last one's */
+#define SEEDS		3	/* worlds of each that is judged; told are the worst overtaking, else the last one */
 
 static struct world *world;	/* lent by the caller */
 
@@ -66,9 +66,12 @@ static void hammer(struct hammered *h, u64 seed, struct coverage *cov, char *why
 	h->turns = world->did.turns;
 	h->index = sum * sum / (h->nodes * squares);
 	h->writer_us = world->node[0].agent[0].worst / 1e3;
-	h->overtaken = world->did.overtaken;
-	h->unheard = world->did.unheard;
-	h->unheard_us = world->did.unheard_ns / 1e3;
+	if (world->did.overtaken > h->overtaken)
+		h->overtaken = world->did.overtaken;
+	if (world->did.unheard > h->unheard)
+		h->unheard = world->did.unheard;
+	if (world->did.unheard_ns / 1e3 > h->unheard_us)
+		h->unheard_us = world->did.unheard_ns / 1e3;
 	h->atomics = (double)world->did.atomics / h->turns;
 	h->reads = (double)world->did.reads / h->turns;
 	h->writes = (double)world->did.writes / h->turns;
